@@ -249,8 +249,7 @@ impl<S: State> Runner<S> {
             }
             if !self.advance(state, targets) {
                 let engine = state.engine();
-                // What is ready or parked after a fruitless attempt looks at memory; no call says when that
-                // changes.
+                // An op that is still ready or parked waits for memory to change, which only polling detects.
                 let polls = self.mode != Mode::Threads && (engine.has_ready(0) || engine.has_parked(0));
                 self.progress.wait_for(state, if polls { pause } else { self.patience.max(POLL) });
                 pause = (pause * 2).min(SLOW_POLL);

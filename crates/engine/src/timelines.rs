@@ -161,7 +161,7 @@ impl Timelines {
         if let Some(released) = released {
             host.known.join(&released);
         }
-        // Whatever wait for a value there was is over.
+        // A pending wait for a value, if there was one, is over.
         host.known.trust();
         host.version += 1;
     }

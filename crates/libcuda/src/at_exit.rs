@@ -35,7 +35,7 @@ fn leave(process: &Process) {
     let id = std::process::id();
     match &process.settings.report {
         Some(Destination::StandardError) => {
-            // Where standard error is closed, nobody wants to know.
+            // An error, such as a closed standard error, is ignored.
             write!(io::stderr().lock(), "{}", Report::of(process)).unwrap_or_default();
         }
         Some(Destination::File(template)) => {

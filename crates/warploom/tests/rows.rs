@@ -282,7 +282,7 @@ fn rows_leave_nothing_behind_whichever_call_fails() -> TestResult {
 
 #[test]
 fn copies_of_rows_between_devices_leave_nothing_behind() -> TestResult {
-    // What buffers and pools do in their `drop` to end after their last use.
+    // Calls that buffers and pools make in their `drop` to be freed after their last use.
     let parting = [
         "cuCtxGetCurrent",
         "cuEventCreate",

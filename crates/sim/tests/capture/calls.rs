@@ -91,7 +91,7 @@ driver_tests! {
             call!(driver.cuStreamBeginCapture_v2(stream, GLOBAL)).expect("it can be captured");
         });
         assert_eq!(allocate(driver), UNSUPPORTED);
-        // Whoever ends it is told of the wrong thread, or that it is invalid; it is over in any case.
+        // Its end reports the wrong thread or the invalidation; the capture is over in any case.
         assert_ne!(stage.end_answers(stream), SUCCESS);
         assert_eq!(allocate(driver), SUCCESS);
     }

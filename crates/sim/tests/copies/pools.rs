@@ -56,7 +56,7 @@ fn access(flags: CUmemAccess_flags) -> CUmemAccessDesc {
 impl Drop for Pooled {
     fn drop(&mut self) {
         let driver = &self.driver;
-        // Whatever context is current, or none: memory of a pool can be freed like any other.
+        // Memory of a pool can be freed with any current context, or with none.
         let freed = call!(driver.cuMemFree_v2(self.address));
         let destroyed = call!(driver.cuMemPoolDestroy(self.pool));
         assert!(freed.is_ok() && destroyed.is_ok() || std::thread::panicking(), "{freed:?} {destroyed:?}");

@@ -122,7 +122,7 @@ impl Drop for Latch {
         self.open();
         let driver = &self.driver;
         let results = [
-            // What was blocked may still be on its way past the flag.
+            // Blocked work may still be reading the flag.
             call!(driver.cuCtxSynchronize()),
             call!(driver.cuStreamDestroy_v2(self.writer)),
             call!(driver.cuMemFree_v2(self.word)),

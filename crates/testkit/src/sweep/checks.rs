@@ -32,7 +32,7 @@ fn found(finding: &Finding) -> Option<Problem> {
     let text = finding.to_string();
     let first = text.lines().next().unwrap_or_default().to_owned();
     match finding.kind {
-        // What is left over is counted, since some of it is excused.
+        // Leftovers are counted elsewhere, since some are excused.
         Leak { .. } => None,
         HandleMisuse { .. } | DoubleFree { .. } | InvalidFree { .. } | WrongFree { .. } | UseAfterFree { .. } => {
             Some(Problem::DeadHandle(first))
@@ -80,7 +80,7 @@ impl Run<'_> {
 
     fn left_over(&self, usual: &Change) -> Option<Problem> {
         let rest = match (self.failing, self.failed.first()) {
-            // Whoever gives things back fails as well.
+            // Calls that destroy and free fail as well, so leftovers do not count.
             (Failing::FromHere, _) => return None,
             (failing, Some(function)) => Excuse::of(*function, failing).rest(&self.change, usual),
             (_, None) => Excuse::default().rest(&self.change, usual),

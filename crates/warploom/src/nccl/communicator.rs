@@ -193,7 +193,7 @@ impl Communicator {
         if raw.is_null() || !self.context.is_current_generation() {
             return Ok(());
         }
-        // Where that fails, NCCL makes the context current by itself.
+        // If that fails, NCCL makes the context current by itself.
         let current = self.context.current();
         let table = self.nccl.table();
         let (function, end) = if is_aborted {

@@ -92,7 +92,7 @@ driver_tests! {
         buffer.prefetch(Host::Any, &stream)?;
         costs_asking(&context, 3, &[(ASK, 2)], || buffer.last_prefetch_location())?;
         budget(driver, &[], || buffer.accessed_by());
-        // What is current comes back.
+        // The previous current context is restored.
         let around = [(Function::cuCtxGetCurrent, 1), (Function::cuCtxSetCurrent, 2)];
         budget(driver, &[&around[..], &[(ASK, 1)]].concat(), || buffer.read_mostly())?;
     }

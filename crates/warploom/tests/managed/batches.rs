@@ -128,7 +128,7 @@ driver_tests! {
         discard_batch(&mut buffers[..1], &last)?;
         discard_prefetch_batch(&mut buffers[1..], Host::Any, &last)?;
         drop(buffers);
-        // Whoever gets the memory next is not disturbed.
+        // The next owner of the memory is not affected.
         assert_eq!(pool.upload(&vec![7_u8; LARGE], &stream)?.download(&stream)?, vec![7; LARGE]);
     }
 

@@ -66,7 +66,7 @@ fn opening_pools_reports_every_failure_and_leaves_nothing_behind() -> TestResult
 
 #[test]
 fn copies_report_every_failure_and_leave_nothing_behind() -> TestResult {
-    // Where a stream cannot be waited for before memory is freed, its context is.
+    // If a stream cannot be waited for before memory is freed, its context is waited for.
     everywhere("pcie-pair", &["cuStreamSynchronize"], |driver| {
         let topology = Topology::probe(&driver.devices()?)?;
         first(topology.failures().next().map(|(_, error)| error))?;

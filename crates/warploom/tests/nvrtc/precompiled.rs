@@ -28,7 +28,7 @@ fn the_outcome_of_a_precompiled_header_comes_with_the_code() -> Result<()> {
     ] {
         assert_eq!(program(options).compile(&nvrtc, Target::Ptx)?.precompiled_header, expected);
     }
-    // Who asks for none is not asked about any.
+    // Without precompiled headers, their status is not queried.
     fake::calls();
     program(options()).compile(&nvrtc, Target::Ptx)?;
     assert!(!fake::calls().contains(&"nvrtcGetPCHCreateStatus"));
@@ -115,7 +115,7 @@ fn meet(options: &CompileOptions, wait: Duration, how: CompileStep) -> bool {
                     let (mut now, waited) =
                         changed.wait_timeout_while(now, wait, |now| *now < 2).expect("nobody panics");
                     met.fetch_or(!waited.timed_out(), Ordering::Relaxed);
-                    // Who has met the other leaves the count for that one to see.
+                    // A thread that has met the other leaves the count for it to see.
                     *now -= i32::from(waited.timed_out());
                 });
                 how(&program(options.clone()), &nvrtc)

@@ -17,7 +17,7 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
 
     let pinned = PinnedMemory::new(pool.context()).buffer_of(&sent)?;
     let sending = picture.as_slice_mut().copy_from_pinned(pinned, &stream)?;
-    // Whatever the host does here, the copy has the memory to itself.
+    // The copy owns the pinned buffer until `wait` returns it, so the host cannot change it.
     let given_back = sending.wait()?.as_slice() == sent;
 
     let mut tight = pool.allocate::<u8>(WIDTH * HEIGHT, &stream)?;

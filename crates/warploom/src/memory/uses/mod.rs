@@ -152,8 +152,8 @@ impl Uses {
             conflicts.then(|| Conflict { stream: met.stream.clone(), place, counts: met.counts, is_waited_for: true })
         };
         let mut conflicts: Vec<Conflict> = all.iter().enumerate().filter_map(is_conflict).collect();
-        // Who waits for a stream has waited for what that stream has waited for. One at a time, since two may
-        // have waited for each other.
+        // A wait for a stream includes the waits of that stream. One at a time, since two may have waited for
+        // each other.
         for index in 0..conflicts.len() {
             let Conflict { place, counts, .. } = conflicts[index];
             let mut others = conflicts.iter().filter(|other| other.is_waited_for && other.place != place);

@@ -134,8 +134,7 @@ impl Shared {
         moved.map_again(range)?;
         self.complete(&mut moved)?;
         moved.adopt(range);
-        // What is left of the old range is its addresses; that they cannot be given back is no reason to
-        // refuse the new.
+        // Only the addresses of the old range are left; a failure to free them does not fail the growth.
         *range = moved;
         Ok(())
     }
