@@ -247,7 +247,7 @@ impl ExecNode<'_, HostNode> {
 }
 
 macro_rules! event_nodes {
-    ($($name:ident $set:ident;)*) => {$(
+    ($($name:ident $event:ty, $set:ident;)*) => {$(
         impl ExecNode<'_, $name> {
             /// Replaces the event.
             ///
@@ -256,7 +256,7 @@ macro_rules! event_nodes {
             /// [`GraphError::OtherExecutable`], [`GraphError::NodeDestroyed`],
             /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), and the driver's error.
             /// Then the executable is as before.
-            pub fn set_event<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+            pub fn set_event<T: Timing>(&self, event: $event) -> Result<()> {
                 crate::device::same_driver(self.exec.driver(), event.driver())?;
                 event.context().check_generation()?;
                 self.change(owner(event), |exec, node| {
@@ -268,8 +268,8 @@ macro_rules! event_nodes {
     )*};
 }
 event_nodes! {
-    RecordNode cuGraphExecEventRecordNodeSetEvent;
-    WaitNode cuGraphExecEventWaitNodeSetEvent;
+    RecordNode &mut Event<T>, cuGraphExecEventRecordNodeSetEvent;
+    WaitNode &Event<T>, cuGraphExecEventWaitNodeSetEvent;
 }
 
 impl ExecNode<'_, ChildNode> {
