@@ -62,7 +62,8 @@ fn row(line: &str, family: &str, bindings: &Bindings) -> Result<String, String> 
     Ok(format!("{family} {slot} \"{base}\" {version} {per_thread} \"{suffix}\" ({});", arguments.join(", ")))
 }
 
-/// The CUDA version that introduced per-thread default streams, for the newest ABI of each function at that time.
+/// The CUDA version that introduced per-thread default streams, for the newest ABI of each function at that
+/// time.
 const FIRST_PER_THREAD: u32 = 7000;
 
 /// The per-thread-stream variant of an ABI.
