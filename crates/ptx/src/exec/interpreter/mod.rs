@@ -18,7 +18,7 @@ use fast_path::Cursor;
 /// Instructions after which a group lets others of its warp go first.
 const PATIENCE: u64 = 4096;
 
-/// Why a warp does not go on now.
+/// The reason for which a warp is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// It has used up its fuel.
