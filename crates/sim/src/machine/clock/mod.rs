@@ -21,21 +21,21 @@ use crate::machine::work::Work;
 use crate::memory::{MemoryOp, Residence, Side, Transfer};
 use crate::topology::Topology;
 
-/// What one driver call costs the host.
+/// Host time of one driver call.
 const HOST_CALL_NS: u64 = 500;
-/// What starting any op costs a device.
+/// Device time to start an op.
 const START_NS: u64 = 1_000;
-/// What a record costs, and how finely it can tell the time.
+/// Time of an event record, and the resolution of its timestamp.
 pub(crate) const TICK_NS: u64 = 500;
 /// Words whose last write is remembered.
 const REMEMBERED: usize = 4096;
 
 pub(crate) struct Clock {
     now: u64,
-    /// When the machine began, if it keeps up with the real clock.
+    /// The time of the machine's start, if it keeps up with the real clock.
     real: Option<Instant>,
     lines: Lines,
-    /// When each word was last written by an op that a wait could be waiting for.
+    /// The time of each word's last write by an op that a wait could be waiting for.
     written: HashMap<u64, u64>,
 }
 
@@ -73,7 +73,7 @@ impl Clock {
         self.now = self.now.max(time);
     }
 
-    /// When a record that is reached at `time` is done.
+    /// The time at which a record that is reached at `time` is done.
     pub(crate) fn record(time: u64) -> u64 {
         (time / TICK_NS + 1) * TICK_NS
     }
