@@ -11,6 +11,7 @@
 //! | [`FAULTS_VARIABLE`] | what goes wrong on it: a plan in TOML, or the path of one |
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
+//! | [`HOST_MEMORY_VARIABLE`] | how much of the host's memory simulated memory may take, such as `16G`; without it, half |
 //! | [`WORKERS_VARIABLE`] | how many threads run the blocks of a kernel; without it, as many as there are processors |
 //!
 //! ```text
@@ -38,5 +39,6 @@ mod settings;
 
 pub use faults::FAULTS_VARIABLE;
 pub use settings::{
-    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE, WORKERS_VARIABLE,
+    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, HOST_MEMORY_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE,
+    WORKERS_VARIABLE,
 };

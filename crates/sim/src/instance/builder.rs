@@ -31,11 +31,13 @@ pub struct MachineBuilder {
     watchdog: Option<Duration>,
     output: Option<Output>,
     workers: Option<NonZeroUsize>,
+    host_memory: Option<u64>,
 }
 
 impl std::fmt::Debug for MachineBuilder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { topology, mode, patience, slot_patience, checks, trace, faults, watchdog, output, workers } = self;
+        let Self { topology, mode, patience, slot_patience, checks, trace, faults, watchdog, output, workers, .. } =
+            self;
         formatter
             .debug_struct("MachineBuilder")
             .field("topology", topology)
@@ -48,6 +50,7 @@ impl std::fmt::Debug for MachineBuilder {
             .field("watchdog", watchdog)
             .field("has_output", &output.is_some())
             .field("workers", workers)
+            .field("host_memory", &self.host_memory)
             .finish()
     }
 }
@@ -72,6 +75,7 @@ impl Machine {
             watchdog: None,
             output: None,
             workers: None,
+            host_memory: None,
         }
     }
 }
@@ -151,6 +155,16 @@ impl MachineBuilder {
         self
     }
 
+    /// The most bytes of the host's memory that simulated memory may take; without it, half of what the host has.
+    /// Beyond it, allocations, copies, fills and launches answer `CUDA_ERROR_OUT_OF_MEMORY`.
+    ///
+    /// Memory counts when it is written. What other machines of the process take is counted, too.
+    #[must_use]
+    pub fn host_memory(mut self, bytes: u64) -> Self {
+        self.host_memory = Some(bytes);
+        self
+    }
+
     /// Starts the machine.
     pub fn start(self) -> Result<Machine, StartError> {
         let mut topology = match self.topology {
@@ -172,6 +186,7 @@ impl MachineBuilder {
             watchdog: self.watchdog,
             output: self.output,
             workers: self.workers,
+            host_limit: self.host_memory,
             function_address: shims::address,
         };
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {

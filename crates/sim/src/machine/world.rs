@@ -18,6 +18,7 @@ use crate::machine::coredump::CoredumpSettings;
 use crate::machine::device::Device;
 use crate::machine::event::Event;
 use crate::machine::graph::Graphs;
+use crate::machine::host_limit::HostLimit;
 use crate::machine::objects::Objects;
 use crate::machine::physical::Physical;
 use crate::machine::planned_failures::PlannedFailures;
@@ -63,6 +64,7 @@ pub(crate) struct World {
     numbers_calls: bool,
     pub(super) clock: Clock,
     pub(super) checker: Checker,
+    pub(super) host_limit: HostLimit,
     pub(super) trace: Option<Arc<Recorder>>,
     /// Objects destroyed with their context.
     pub(super) abandoned: Counts,
@@ -78,6 +80,7 @@ impl World {
         engine: Engine,
         findings: Arc<Findings>,
         trace: Option<Arc<Recorder>>,
+        host_limit: Option<u64>,
     ) -> std::io::Result<Self> {
         let spacing = if findings.is_on() { Spacing::Apart } else { Spacing::Dense };
         let devices = topology.devices.iter().map(|spec| Device::new(spec, spacing)).collect::<Result<_, _>>()?;
@@ -103,6 +106,7 @@ impl World {
             numbers_calls: trace.is_some(),
             clock: Clock::new(topology, mode),
             checker: Checker::new(findings),
+            host_limit: HostLimit::new(host_limit),
             trace,
             abandoned: Counts::default(),
             next_context_id: 1,

@@ -139,7 +139,12 @@ fn launch(call: &Call<'_>, handle: Ptr<CUfunc_st>, grid: [c_int; 2], stream: Ptr
         Ok(state.arguments(expected).into())
     });
     let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
-    enqueue(call, &mut world, queue, kernel, found.handle.bits(), KernelAttributes::default(), false)
+    enqueue(call, &mut world, queue, kernel, found.handle.bits(), KernelAttributes::default(), false)?;
+    // The launch has replaced it, as every launch does; arguments beyond their size stay for the next one.
+    if let Some(function) = world.code_mut().functions_mut().get_mut(found.handle) {
+        function.launch_state = Some(state);
+    }
+    Ok(())
 }
 
 pub(crate) fn cuLaunch(call: &Call<'_>, handle: Ptr<CUfunc_st>) -> Status {

@@ -100,15 +100,17 @@ impl View {
         self.device
     }
 
-    /// Updates the snapshot of reachable memory, if the registry's version has changed or `again` is set.
-    pub(super) fn look(&self, again: bool) {
-        let Some(core) = self.core() else { return };
-        let world = core.world();
+    /// Updates the snapshot of reachable memory, if the registry's version has changed or `again` is set. Returns the
+    /// reason if the kernel has to end because host memory has run out.
+    pub(super) fn look(&self, again: bool) -> Option<String> {
+        let core = self.core()?;
+        let mut world = core.world();
         let is_known = self.reachable.read().is_of(world.memory().version());
         if again || !is_known {
             let reachable = world.reachable_memory(self.context, self.device);
             *self.reachable.write() = reachable;
         }
+        world.over_host_limit(0)
     }
 
     /// Takes the recorded accesses.
@@ -142,7 +144,8 @@ impl View {
         if self.launched.each(address, bytes, writes, &mut part).is_ok() {
             return Ok(());
         }
-        self.look(true);
+        // A kernel that has to end for another reason is ended behind this slice.
+        drop(self.look(true));
         let known = self.reachable.read().each(address, bytes, writes, &mut part);
         known.map_err(|address| Fault { address })
     }
