@@ -1,7 +1,7 @@
 //! The simulated CUDA driver as a shared library, for programs that look for `libcuda.so.1`.
 //!
-//! The library has one machine, which starts when the first of its functions is called and lives until the process is
-//! gone. Environment variables say what it is and what it leaves behind:
+//! The library has one machine, which starts when the first of its functions is called and lives until the
+//! process is gone. Environment variables say what it is and what it leaves behind:
 //!
 //! | variable | value |
 //! |---|---|
@@ -21,10 +21,11 @@
 //!   exit    ─▶ at_exit ─▶ report, timeline
 //! ```
 //!
-//! Every function that `warploom-sys` lists is exported, under its own name and, where stream 0 can mean the per-thread
-//! default stream, under that variant's name, too. A machine whose driver is older than a function, or whose faults hide it,
-//! answers `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not have the symbol. A variable with a value that
-//! means nothing is reported on standard error, and every function answers `SYSTEM_NOT_READY`.
+//! Every function that `warploom-sys` lists is exported, under its own name and, where stream 0 can mean the
+//! per-thread default stream, under that variant's name, too. A machine whose driver is older than a
+//! function, or whose faults hide it, answers `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not
+//! have the symbol. A variable with a value that means nothing is reported on standard error, and every
+//! function answers `SYSTEM_NOT_READY`.
 
 mod at_exit;
 mod complaint;

@@ -20,7 +20,7 @@ pub(crate) fn start(settings: &Settings) -> Result<Machine, StartError> {
     builder.start()
 }
 
-/// What is found goes into the report; without one, it is said when it is found.
+/// The checks of the machine. Findings go into the report; without one, each is printed when it is found.
 fn checks(settings: &Settings) -> Checks {
     let checks = match settings.check {
         Check::Off => Checks::off(),

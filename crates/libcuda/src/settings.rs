@@ -23,16 +23,16 @@ pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
 /// The environment variable that says where a timeline goes when the process exits.
 pub const TIMELINE_VARIABLE: &str = "WARPLOOM_TIMELINE";
 
-/// The environment variable that says how many threads run the blocks of a kernel.
+/// The environment variable for the number of threads that run the blocks of a kernel.
 pub const WORKERS_VARIABLE: &str = "WARPLOOM_WORKERS";
 
 /// The environment variable that limits the host memory that simulated memory takes.
 pub const HOST_MEMORY_VARIABLE: &str = "WARPLOOM_HOST_MEMORY";
 
-/// What the machine is when nobody says so.
+/// The machine if none is named.
 const DEFAULT: &str = "h200";
 
-/// What to do, and what to leave behind.
+/// The settings, read from the environment.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// The machine, as it was described.
@@ -44,16 +44,16 @@ pub(crate) struct Settings {
     pub(crate) report: Option<Destination>,
     pub(crate) timeline: Option<Template>,
     pub(crate) workers: Option<NonZeroUsize>,
-    /// Bytes.
+    /// The limit of host memory, in bytes.
     pub(crate) host_memory: Option<u64>,
 }
 
-/// What is checked in the program.
+/// The level of checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
     /// Nothing, not even pointers.
     Off,
-    /// Pointers, which would otherwise end the process somewhere inside this library.
+    /// Pointers: a bad one would otherwise crash the process inside this library.
     Pointers,
     /// Everything; what is found is reported.
     Report,
@@ -62,13 +62,13 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    /// True if there can be findings.
+    /// `true` if there can be findings.
     pub(crate) fn finds(self) -> bool {
         matches!(self, Check::Report | Check::Fail)
     }
 }
 
-/// Where a report goes.
+/// The destination of a report.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     StandardError,
@@ -199,7 +199,7 @@ fn topology(description: &OsStr) -> Result<Topology, TopologyError> {
 }
 
 impl Template {
-    /// Means the folder that is current now, whatever the program does later.
+    /// Makes the path absolute, so that a later change of the current folder has no effect.
     fn new(variable: &'static str, value: OsString, allowed: &str) -> Result<Self, SettingError> {
         match std::path::absolute(&value) {
             Ok(path) if !value.as_bytes().ends_with(b"/") => Ok(Self(path)),

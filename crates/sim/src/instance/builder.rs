@@ -88,7 +88,7 @@ impl MachineBuilder {
         self
     }
 
-    /// When enqueued work runs; without it, on threads of the machine's own.
+    /// The execution mode of enqueued work; without this call, [`Mode::Threads`].
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
@@ -102,14 +102,14 @@ impl MachineBuilder {
         self
     }
 
-    /// How long a blocking call may see nothing happen before it is reported as a deadlock.
+    /// The time without progress after which a blocking call is reported as a deadlock.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// How long to wait for another machine to end when the process has as many as it can.
+    /// The time to wait for another machine to end when the process has the maximum number of them.
     #[must_use]
     pub fn slot_patience(mut self, patience: Duration) -> Self {
         self.slot_patience = patience;
@@ -130,8 +130,8 @@ impl MachineBuilder {
         self
     }
 
-    /// How long a kernel may run, by the real clock, before it is ended with `CUDA_ERROR_LAUNCH_TIMEOUT`;
-    /// without it, for ever, as on a device without a display.
+    /// The time limit of a kernel, by the real clock; then it is ended with `CUDA_ERROR_LAUNCH_TIMEOUT`.
+    /// Without this call there is no limit, as on a device without a display.
     #[must_use]
     pub fn watchdog(mut self, limit: Duration) -> Self {
         self.watchdog = Some(limit);

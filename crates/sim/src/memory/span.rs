@@ -18,7 +18,7 @@ pub(crate) struct Span {
     kind: SpanKind,
 }
 
-/// How the operating system accounts for a span's pages.
+/// The operating system's accounting of a span's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpanKind {
     /// A promise that may be larger than the machine: pages count when they are written.

@@ -8,7 +8,7 @@ use super::bookings::Bookings;
 use crate::memory::Side;
 use crate::topology::{LinkKind, Topology};
 
-/// What host memory moves in a second, for copies that do not leave the host.
+/// Bandwidth of host memory, for copies that do not leave the host.
 const HOST_BYTES_PER_SECOND: u64 = 20_000_000_000;
 
 /// One direction of something that moves bytes.
@@ -28,7 +28,7 @@ enum Line {
     Memory(u16),
 }
 
-/// What a transfer goes over.
+/// The path of a transfer: its lines, latency and bandwidth.
 struct Path {
     lines: [Option<Line>; 2],
     latency_ns: u64,
