@@ -49,7 +49,7 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // Somebody may have cleaned up already.
+        // The file may be removed already.
         drop(std::fs::remove_file(&self.0));
     }
 }

@@ -16,13 +16,13 @@ pub(crate) struct Report {
     process: u32,
     machine: String,
     devices: usize,
-    /// What the checks found, and what is lost.
+    /// Findings of the checks, leaks included.
     findings: Vec<Finding>,
     /// Findings beyond those that the machine keeps.
     dropped_findings: u64,
     #[serde(flatten)]
     trace: Option<TraceReport>,
-    /// Why calls were refused, the newest last.
+    /// Reasons for refused calls, the newest last.
     refused: Vec<String>,
     /// Advice about refusals with a common remedy.
     advice: Vec<&'static str>,
@@ -44,7 +44,8 @@ impl Report {
     }
 }
 
-/// What nobody has freed or destroyed. The machine never ends, so it never says so itself.
+/// Resources that were never freed or destroyed. The machine is never dropped, so it does not report them
+/// itself.
 pub(crate) fn leaks(process: &Process) -> Vec<Finding> {
     if process.settings.check.finds() { process.machine.leaks() } else { Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! What a census counts.
+//! Census: counts of live resources.
 
 use std::ptr::null_mut;
 

@@ -1,4 +1,4 @@
-//! What can be set in a context: limits, flags, preferences.
+//! Settings of a context: limits, flags, preferences.
 
 use std::ptr::null_mut;
 

@@ -9,7 +9,7 @@ use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
 
 const MIB: usize = 1 << 20;
 const GARBAGE: u64 = 0xdead_b000;
-/// What an out-parameter holds before a call that must write it.
+/// The value of an out-parameter before a call that must write it.
 const UNWRITTEN: u64 = 0xabab_abab_abab_abab;
 
 fn allocate(driver: &Driver, bytes: usize) -> TestResult<u64> {

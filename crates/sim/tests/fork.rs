@@ -15,12 +15,14 @@ use warploom_testkit::{Primary, TestResult, call, code_of};
 /// After this long a child is taken for one that hangs, and ended by the kernel.
 const SECONDS: u32 = 20;
 
-/// Held by the test that runs: a child has copies of the locks of the whole process, those of other tests included.
+/// Held by the test that runs: a child has copies of the locks of the whole process, those of other tests
+/// included.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Runs a body in a child of this process; whether it held there, in time.
 fn holds_in_child(body: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child calls nothing but the body and functions that end it, and does not return into the harness.
+    // SAFETY: the child calls nothing but the body and functions that end it, and does not return into the
+    // harness.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: takes a number.
@@ -36,7 +38,7 @@ fn holds_in_child(body: impl FnOnce() -> bool) -> bool {
     ended == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }
 
-/// Whether a sample of functions from all families answers that nothing is initialised.
+/// `true` if a sample of functions from all families returns `CUDA_ERROR_NOT_INITIALIZED`.
 fn is_dead(driver: &Driver) -> bool {
     let (mut number, mut pointer, mut address) = (0, null_mut(), 0);
     let mut text = std::ptr::null();

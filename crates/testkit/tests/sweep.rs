@@ -32,7 +32,7 @@ impl<'a> Context<'a> {
 impl Drop for Context<'_> {
     fn drop(&mut self) {
         let driver = self.driver;
-        // Whoever drops a context cannot be told.
+        // A drop of a context cannot return the error.
         call!(driver.cuCtxDestroy_v2(self.raw)).unwrap_or_default();
     }
 }

@@ -23,9 +23,10 @@ impl Ended {
     }
 }
 
-/// Runs a command; its output is left in the file `output` of the folder. An error means that it could not be started.
+/// Runs a command; its output is left in the file `output` of the folder. An error means that it could not be
+/// started.
 pub(super) fn run_in(folder: &Path, command: &mut Command, limit: Duration) -> Result<Ended, String> {
-    // A file, not a pipe: whoever the command leaves behind may hold its output open, and nobody waits for that.
+    // A file, not a pipe: a child that the command leaves running may hold a pipe open for ever.
     let path = folder.join("output");
     let file = File::create(&path).map_err(at(&path))?;
     let same = file.try_clone().map_err(at(&path))?;

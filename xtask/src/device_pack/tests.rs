@@ -14,8 +14,8 @@ use crate::workspace::artifact;
 
 /// A folder of its own for each test, gone afterwards; one at a time.
 ///
-/// A program cannot be started while it is open for writing, and a process started just then by another test inherits what
-/// this one has open.
+/// A program cannot be started while it is open for writing, and a process started just then by another test
+/// inherits what this one has open.
 struct Folder(PathBuf, #[expect(dead_code, reason = "held, not looked at")] MutexGuard<'static, ()>);
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -88,7 +88,7 @@ impl Drop for Folder {
     }
 }
 
-/// True if the report has a line that begins so; the seconds follow.
+/// `true` if the report has a line that begins so; the seconds follow.
 fn has(report: &[String], start: &str) -> bool {
     report.iter().any(|line| line.starts_with(start))
 }

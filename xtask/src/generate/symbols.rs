@@ -35,8 +35,8 @@ fn declared(rest: &str) -> Option<&str> {
     is_function(name).then_some(name)
 }
 
-/// `#define cuMemcpy __CUDA_API_PTDS(cuMemcpy)` → `cuMemcpy_ptds`;
-/// `#define cuMemAlloc cuMemAlloc_v2` → `cuMemAlloc_v2`.
+/// `#define cuMemcpy __CUDA_API_PTDS(cuMemcpy)` → `cuMemcpy_ptds`; `#define cuMemAlloc cuMemAlloc_v2` →
+/// `cuMemAlloc_v2`.
 fn alias(line: &str) -> Option<String> {
     let mut words = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define ")?.split_whitespace();
     let (from, to) = (words.next()?, words.next()?);

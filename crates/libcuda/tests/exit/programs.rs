@@ -44,7 +44,7 @@ fn exit(code: i32) -> ! {
     unsafe { libc::exit(code) }
 }
 
-/// What handlers that get no argument work with.
+/// The driver and the memory for handlers that get no argument.
 static LEFT: OnceLock<(Driver, CUdeviceptr)> = OnceLock::new();
 
 /// A driver with a current context on this thread, and memory.
@@ -107,7 +107,8 @@ fn initializes(expected: CUresult) -> Outcome {
 
 extern "C" fn free_what_is_left() {
     let Some((driver, memory)) = LEFT.get() else { exit(3) };
-    // The thread's context is gone with the thread's storage, if this is a thread of Rust's; freeing needs none.
+    // The thread's context is gone with the thread's storage, if this is a thread of Rust's; freeing needs
+    // none.
     let code = code_of(call!(driver.cuMemFree_v2(*memory)));
     if code != CUresult::CUDA_SUCCESS {
         // SAFETY: ends the process at once, with a code that the test does not expect.
@@ -141,7 +142,8 @@ thread_local! {
     static LATE: RefCell<Option<FreesLate>> = const { RefCell::new(None) };
 }
 
-/// Destructors of thread storage run in an order that nobody knows; some of these run when the library's own is gone.
+/// Destructors of thread storage run in an unspecified order; some of these run when the library's own
+/// is gone.
 fn frees_with_its_thread() -> Outcome {
     EARLY.with(|early| drop(early.borrow_mut().take()));
     let (driver, memory) = begin()?;

@@ -1,6 +1,6 @@
 //! Floating-point formats, and rounding of an exact value to one of them.
 
-/// Where an inexact result goes.
+/// Rounding mode of inexact results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     /// To the nearest, ties to even: `.rn`, `.rni`.

@@ -49,7 +49,7 @@ impl Direct {
         self.start <= address && address < self.end
     }
 
-    /// Where bytes lie, if all of them are in the range.
+    /// The host pointer to bytes, if all of them are in the range.
     #[inline(always)]
     fn place(&self, address: u64, bytes: u64, writes: bool) -> Option<*mut u8> {
         let offset = address.wrapping_sub(self.start);

@@ -43,7 +43,7 @@ pub(crate) enum Compared {
     Half(HalfType, bool),
 }
 
-/// How a comparison meets the third operand.
+/// The operator that combines a comparison with the third operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     None,
@@ -115,7 +115,7 @@ pub(crate) enum Cast {
     SingleToBrain,
 }
 
-/// How a carry goes in and out.
+/// Carry in and carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Carry {
     pub(crate) long: bool,

@@ -25,7 +25,7 @@ pub struct Variable {
     pub(crate) addresses: Vec<Inside>,
 }
 
-/// Where a variable lies.
+/// The state space of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableSpace {
     /// `.global`
@@ -64,7 +64,7 @@ pub(crate) struct Inside {
 /// A constant that is an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Relocation {
-    /// Which row of the longs.
+    /// The row of the longs.
     pub(crate) constant: u32,
     pub(crate) target: Target,
     pub(crate) offset: i64,

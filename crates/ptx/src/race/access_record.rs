@@ -80,8 +80,7 @@ impl AccessRecord {
 /// A thread of a block at an instruction: its number there, and the instruction's.
 pub(crate) type At = (u32, u32);
 
-/// How a row of bytes is shared out among lanes that follow each other: each has as many bytes, a power of
-/// two.
+/// The division of a row of bytes among consecutive lanes: each has the same number of bytes, a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shares {
     pub(crate) first: u32,

@@ -22,9 +22,9 @@ const LATEST: usize = 64;
 pub(crate) struct AsyncCopies {
     /// By warp.
     warps: Vec<OfWarp>,
-    /// Which bytes of shared memory are copied to.
+    /// The bytes of shared memory that are copied to.
     into: ByteSet,
-    /// A range in which all lies that is copied from.
+    /// A range that contains all bytes that are copied from.
     from: Option<Range<u64>>,
     count: usize,
 }
@@ -75,7 +75,7 @@ impl AsyncCopies {
         self.warps[by.warp() as usize].flights.push(AsyncCopy { space, bytes, by, from, group: None });
     }
 
-    /// Where the bytes of a lane's latest copy come from.
+    /// The source range of a lane's latest copy.
     fn source(&self, by: AccessRecord) -> Option<Range<u64>> {
         let flights = self.warps[by.warp() as usize].flights.iter().rev();
         let is_it = |copy: &&AsyncCopy| {

@@ -102,7 +102,7 @@ impl Detector {
         z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x)
     }
 
-    /// Where a block is among those that run; it is one of them from then on.
+    /// The index of a block among those that run; it is added if it is not one of them.
     pub(super) fn enter(&mut self, block: [u32; 3]) -> usize {
         let number = self.number(block);
         if self.blocks.get(self.last).is_none_or(|block| block.number != number) {

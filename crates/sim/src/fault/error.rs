@@ -50,7 +50,7 @@ pub enum FaultError {
     /// Calls are counted from 1.
     #[error("{what} is 0, expected 1 or more: calls are counted from 1")]
     Zero {
-        /// Which count it is.
+        /// The name of the count.
         what: &'static str,
     },
 

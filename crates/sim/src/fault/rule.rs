@@ -35,7 +35,7 @@ pub enum Action {
     /// Lets the call succeed, and what it enqueues fail: nothing of it is done, its context is poisoned as by
     /// a faulting kernel, and whoever waits for it learns the code.
     FailWork {
-        /// What the work fails with.
+        /// The error code of the work.
         code: CUresult,
     },
     /// Poisons the contexts the call is about before it goes on: it and all later calls on them answer the
@@ -55,14 +55,14 @@ pub enum Action {
     },
 }
 
-/// Which thread's calls a rule is about.
+/// The thread whose calls a rule matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OnThread {
     This(ThreadKey),
     Named(String),
 }
 
-/// Which context's calls a rule is about.
+/// The context whose calls a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnContext {
     Handle(u64),
@@ -173,7 +173,7 @@ impl Rule {
         self
     }
 
-    /// What it does.
+    /// The action of the rule.
     pub fn act(mut self, action: Action) -> Rule {
         self.action = action;
         self

@@ -24,12 +24,12 @@ const KEPT: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fired {
-    /// Which call it was, counted from 1 since the plan came into force; a plan for one thread counts that
-    /// thread's calls. Calls that only find functions are not counted.
+    /// The number of the call, counted from 1 since the plan came into force; a plan for one thread counts
+    /// that thread's calls. Calls that only find functions are not counted.
     pub call: u64,
     /// The function that was called.
     pub function: Function,
-    /// Which rule of the plan acted, counted from 0; `None` for a budget.
+    /// The index of the rule that acted; `None` for a budget.
     pub rule: Option<usize>,
     /// Its action.
     pub action: Action,
@@ -229,7 +229,7 @@ impl FaultScope {
         self.faults.with_plan(self.id, |plan| plan.fired.clone()).unwrap_or_default()
     }
 
-    /// How often rules and budgets have acted.
+    /// Number of times that rules and budgets have acted.
     #[must_use]
     pub fn fired_count(&self) -> u64 {
         self.faults.with_plan(self.id, |plan| plan.fired_count).unwrap_or(0)

@@ -27,9 +27,9 @@ pub enum HostAccessError {
         "{bytes} bytes at {address:#x} are not all in one page-locked or managed allocation; only these are watched"
     )]
     NotShared {
-        /// Where.
+        /// Its first address.
         address: u64,
-        /// How much.
+        /// Size in bytes.
         bytes: u64,
     },
 }

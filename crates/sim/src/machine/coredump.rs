@@ -14,7 +14,7 @@ pub(crate) struct CoredumpSettings {
     pub(crate) user_trigger: u8,
     pub(crate) file: String,
     pub(crate) pipe: String,
-    /// Bits for the parts that are left out of a dump.
+    /// The parts that are left out of a dump.
     pub(crate) flags: u32,
 }
 

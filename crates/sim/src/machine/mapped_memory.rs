@@ -15,7 +15,7 @@ use crate::memory::Side;
 #[derive(Clone, Debug)]
 pub(crate) struct Mapped {
     pub(crate) range: Range<u64>,
-    /// Where the simulator finds its first byte.
+    /// The host address of its first byte.
     pub(crate) host: usize,
     pub(crate) side: Side,
     /// The pool whose memory it is.

@@ -25,7 +25,7 @@ impl Block {
     }
 }
 
-/// How close to each other allocations may lie.
+/// The minimum distance between allocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Spacing {
     /// As close as the driver puts them.

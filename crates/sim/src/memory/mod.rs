@@ -25,6 +25,7 @@ mod allocation;
 mod arena;
 mod backing;
 mod blocks;
+pub(crate) mod committed;
 mod device;
 mod heap;
 mod host;

@@ -64,7 +64,7 @@ pub(crate) struct StagedBlock {
     pub(crate) bytes: Box<[u8]>,
 }
 
-/// How a wait for a value compares memory with the value.
+/// The comparison of a wait for a value in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compare {
     /// The difference, taken as signed, is not negative.

@@ -39,7 +39,7 @@ impl Window {
         self.seen.contains(address)
     }
 
-    /// Where the simulator finds the byte at `address` of this window.
+    /// The host address of the byte at `address` of this window.
     pub(crate) fn host_of(&self, address: u64) -> usize {
         self.twin_of(address) as usize
     }

@@ -83,11 +83,11 @@ impl Drop for Home {
     }
 }
 
-/// How long nobody holds such a lock as [`lock_briefly_held`] is for.
+/// Timeout of [`lock_briefly_held`]; such a lock is never held that long.
 const BRIEFLY: Duration = Duration::from_secs(1);
 
-/// Takes a lock that everybody holds for a moment only. If it is not to be had, this is a child of `fork`,
-/// and whoever held it has not come along.
+/// Takes a lock that is only ever held briefly. If it cannot be taken in time, this is a child of `fork`, and
+/// the thread that held the lock exists only in the parent.
 ///
 /// For locks that a child may have to take: those of the process, and those of a machine that nobody has
 /// initialised.

@@ -132,7 +132,8 @@ pub(crate) fn leave_call(outer: u64) {
     CALL.set(outer);
 }
 
-/// How careful this thread is about unsafe calls while a stream of a machine is captured.
+/// This thread's capture mode, which decides the unsafe calls it may make while a stream of a machine is
+/// captured.
 pub(crate) fn capture_mode(machine: u64) -> CUstreamCaptureMode {
     let initial = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
     let find = |modes: &RefCell<Vec<(u64, CUstreamCaptureMode)>>| {

@@ -35,7 +35,7 @@ struct Event<'a> {
     args: Option<Arguments<'a>>,
 }
 
-/// What a viewer shows of an event.
+/// The arguments of an event, as a viewer shows them.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Arguments<'a> {
@@ -156,7 +156,7 @@ fn rows(mut spans: Vec<&Span>) -> Vec<Vec<&Span>> {
     rows
 }
 
-/// Which end of an arrow.
+/// One of the two ends of an arrow.
 #[derive(Clone, Copy)]
 enum End {
     Start,

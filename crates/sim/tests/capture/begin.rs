@@ -1,4 +1,4 @@
-//! How captures begin and end.
+//! Begin and end of captures.
 
 use std::ptr::null_mut;
 

@@ -1,4 +1,4 @@
-//! What becomes which node.
+//! Kinds of the nodes that captured calls become.
 #![expect(unsafe_code, reason = "host functions have C's type, and C's structures are filled with zeros")]
 
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! How findings get out of a machine: as data, as text, and to whoever asked to be told.
+//! Findings as data, as text, and given to a hook.
 
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};

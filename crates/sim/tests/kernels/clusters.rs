@@ -1,4 +1,5 @@
-//! Clusters: who may be launched in them, how many a device holds, and what their blocks see. The tables are an H200's.
+//! Clusters: who may be launched in them, how many a device holds, and what their blocks see. The tables are
+//! an H200's.
 
 use std::ffi::CString;
 use std::ptr::null_mut;

@@ -56,7 +56,7 @@ fn increments(driver: &Driver, module: CUmodule) -> TestResult {
     Ok(call!(driver.cuModuleUnload(module))?)
 }
 
-/// What embedded fatbins are wrapped in.
+/// The wrapper structure of embedded fatbins.
 #[repr(C)]
 struct Wrapper {
     magic: u32,
@@ -222,7 +222,8 @@ fn lto_ir_is_loaded_by_nvjitlink_or_refused_with_its_name() -> TestResult {
     Ok(())
 }
 
-/// Bytes all over every container damaged in turn, and lengths it could be cut to: an answer, and nothing else.
+/// Bytes all over every container damaged in turn, and lengths it could be cut to: an answer, and nothing
+/// else.
 #[test]
 fn damaged_containers_are_refused_or_run() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;

@@ -115,7 +115,7 @@ fn each_way_to_stop_has_its_code() -> TestResult {
     Ok(())
 }
 
-/// What an H200 leaves its context with after each of these, one process for each.
+/// The context's sticky error after each fault, as on an H200, measured with one process for each.
 #[test]
 fn every_kind_of_fault_has_the_code_of_hardware() -> TestResult {
     let deep = ".func (.param .b32 r) deep(.param .b32 a) { .reg .b32 %r<3>; .local .align 4 .b8 room[256];

@@ -82,12 +82,12 @@ impl Linker {
         Ok(image)
     }
 
-    /// What is logged, and how long that is said to be.
+    /// The text of the log, and its reported length.
     fn log(&self) -> TestResult<(&str, usize)> {
         Ok((CStr::from_bytes_until_nul(&self.log)?.to_str()?, self.values[1].addr()))
     }
 
-    /// What the kernel makes of 7.
+    /// The kernel's result for 7.
     fn run(&self) -> TestResult<u32> {
         let (driver, mut module, mut function) = (&self.driver, null_mut(), null_mut());
         call!(driver.cuModuleLoadData(&mut module, self.complete()?))?;

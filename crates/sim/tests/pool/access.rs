@@ -1,4 +1,4 @@
-//! Which devices reach a pool's memory.
+//! Access of devices to a pool's memory.
 
 use std::ptr::{null, null_mut};
 

@@ -1,4 +1,4 @@
-//! What a pool can be told and asked.
+//! Attributes of a pool, set and queried.
 
 use std::ptr::null_mut;
 

@@ -1,4 +1,4 @@
-//! Who may touch a mapping.
+//! Access rights of mappings.
 
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{Primary, answers, call, code_of, driver_tests};

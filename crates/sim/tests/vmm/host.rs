@@ -11,7 +11,7 @@ use super::support::*;
 
 const SUCCESS: CUresult = CUresult::CUDA_SUCCESS;
 
-/// Memory of the host at an address, with access for nobody.
+/// Host memory mapped at an address, with no access granted.
 fn mapped_in(driver: &Driver, location: CUmemLocation) -> TestResult<Mapped> {
     let (address, handle) = (reserve(driver, M)?, create(driver, location, M)?);
     call!(driver.cuMemMap(address, M, 0, handle, 0))?;

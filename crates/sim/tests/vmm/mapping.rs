@@ -292,7 +292,7 @@ driver_tests! {
     }
 }
 
-/// The real driver faults on it; the simulator keeps the damage from whoever has the memory now.
+/// The real driver faults on it; the simulator protects the new owner of the memory.
 #[test]
 fn work_that_comes_after_its_mapping_is_gone_disturbs_nobody() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;

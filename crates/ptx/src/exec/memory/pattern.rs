@@ -13,7 +13,7 @@
 use crate::lanes::{ALL, LANES, Longs};
 use crate::program::window;
 
-/// How the addresses of some lanes lie to each other.
+/// The pattern of the lanes' addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Uniform,

@@ -250,7 +250,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// Where the number of a label's instruction is needed.
+    /// Records a use of a label, to be replaced by the number of its instruction.
     pub(super) fn fix(&mut self, label: &'t str, place: Position, into: Into) {
         let (scope, name) = (self.scopes.current(), self.spelled);
         self.fixups.push(Fixup { label, scope, place, name, into });

@@ -9,7 +9,7 @@ use super::{Decoder, Refusal};
 use crate::error::{Position, Problem};
 use crate::syntax::{Pragma, Version};
 
-/// Where a pragma stands.
+/// The scope of a pragma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PragmaScope {
     /// Outside of functions.

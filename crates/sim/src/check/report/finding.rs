@@ -36,7 +36,7 @@ pub enum FindingKind {
         second: Operation,
         /// The allocation that both touch.
         allocation: AllocationInfo,
-        /// Which of its bytes.
+        /// The bytes of it that both use.
         bytes: Range<u64>,
         /// The wait that would order them.
         missing: MissingWait,
@@ -49,7 +49,7 @@ pub enum FindingKind {
         free: Operation,
         /// The allocation that was freed.
         allocation: AllocationInfo,
-        /// Which of its bytes are used.
+        /// The bytes of it that are used.
         bytes: Range<u64>,
         /// The wait that would order the use before the free; none if the use was called after it.
         missing: Option<MissingWait>,
@@ -60,7 +60,7 @@ pub enum FindingKind {
         user: Operation,
         /// The allocation that is used; it names the call that made it.
         allocation: AllocationInfo,
-        /// Which of its bytes.
+        /// The bytes of it that are used.
         bytes: Range<u64>,
         /// The wait that would order the allocation before the use.
         missing: MissingWait,
@@ -99,7 +99,7 @@ pub enum FindingKind {
         user: Operation,
         /// The allocation, or the nearest one.
         allocation: AllocationInfo,
-        /// From where to where it wanted to go, as offsets from the start of the allocation.
+        /// The requested bytes, as offsets from the start of the allocation.
         wanted: Range<i64>,
         /// Number of these bytes that are outside.
         outside: u64,
@@ -108,9 +108,9 @@ pub enum FindingKind {
     WildPointer {
         /// The operation.
         user: Operation,
-        /// Where.
+        /// Its first address.
         address: u64,
-        /// How much.
+        /// Size in bytes.
         bytes: u64,
     },
     /// A kernel stopped before its end.
@@ -166,7 +166,7 @@ pub enum FindingKind {
     UninitialisedRead {
         /// The operation that reads them.
         user: Operation,
-        /// Where they are.
+        /// The allocation that is read.
         allocation: AllocationInfo,
         /// The first stretch of them.
         bytes: Range<u64>,
@@ -202,7 +202,7 @@ pub enum FindingKind {
     Leak {
         /// The memory or the object.
         what: Leaked,
-        /// Where it was made.
+        /// The call that created it.
         made: Operation,
         /// The context or the machine that ended without it.
         end: End,
@@ -260,9 +260,9 @@ pub enum Leaked {
     },
     /// A stretch of reserved addresses.
     Reservation {
-        /// Where it starts.
+        /// First address.
         address: u64,
-        /// How long it is.
+        /// Size in bytes.
         bytes: u64,
     },
 }

@@ -141,7 +141,7 @@ impl Checks {
         self
     }
 
-    /// How host threads are taken to be ordered; without it, as they were observed.
+    /// The assumed order of host threads; [`HostOrder::Observed`] without this call.
     #[must_use]
     pub fn host_order(mut self, order: HostOrder) -> Self {
         self.host_order = order;

@@ -47,7 +47,7 @@ pub(crate) struct Step {
     pub(crate) node: Option<NodeHandle>,
     /// The call that added the node, while the machine checks.
     pub(crate) site: Option<Arc<NodeSite>>,
-    /// Where its entries in the list of steps before start.
+    /// Index of its first entry in the list of preceding steps.
     before: u32,
     /// The chain that it belongs to.
     pub(crate) chain: u16,

@@ -16,7 +16,7 @@ pub(crate) struct Page {
     pub(crate) preferred: Option<RequestedLocation>,
     /// Devices, and the host as such.
     pub(crate) accessed_by: BTreeSet<Residence>,
-    /// Where it was last asked to be.
+    /// The destination of the last prefetch.
     pub(crate) prefetched: Option<RequestedLocation>,
     /// More than one location only if it is mostly read; none before the first access.
     pub(crate) resident: BTreeSet<Residence>,
@@ -29,7 +29,7 @@ impl Page {
             || place == Residence::Host && self.resident.iter().any(|place| matches!(place, Residence::HostNode(_)))
     }
 
-    /// Where it would rather be.
+    /// The preferred location.
     pub(crate) fn preferred(&self) -> Option<Residence> {
         self.preferred.map(|requested| requested.place)
     }

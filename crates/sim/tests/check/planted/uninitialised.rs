@@ -1,4 +1,4 @@
-//! Bytes that nobody has written, on their way to someone who would believe them.
+//! Uninitialised bytes that are read by the host, a kernel or a wait.
 
 use warploom_testkit::{TestResult, call};
 

@@ -14,6 +14,7 @@ use super::running::Running;
 use super::view::View;
 use crate::check::Watched;
 use crate::machine::call::Call;
+use crate::machine::clock::Demand;
 use crate::machine::log::{LogEntry, LogKind};
 use crate::machine::work::Task;
 use crate::machine::world::World;
@@ -61,7 +62,9 @@ const SPREAD_SLICE: u64 = 4 * SLICE;
 impl Task<World> for KernelTask {
     fn advance(&mut self, fuel: u64) -> Step<CUresult> {
         let is_first = self.started.is_none();
-        self.view.look(is_first);
+        if let Some(reason) = self.view.look(is_first) {
+            return self.fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY, reason);
+        }
         let started = *self.started.get_or_insert_with(Instant::now);
         // The first slice runs without helper threads, because a short kernel ends within it.
         let step = match &self.crew {
@@ -87,6 +90,14 @@ impl Task<World> for KernelTask {
                 _ => Step::Yield,
             },
         }
+    }
+
+    fn starts_at(&mut self, nanoseconds: u64) {
+        self.view.starts_at(nanoseconds);
+    }
+
+    fn demand(&self) -> Demand {
+        self.view.pace().demand(&self.grid.cost())
     }
 
     fn describe(&self) -> String {
