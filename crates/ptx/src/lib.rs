@@ -138,7 +138,7 @@ pub use device::{
     VecMemory,
 };
 pub use error::{Error, Position, Problem};
-pub use exec::{Block, Crew, Grid, Step};
+pub use exec::{Block, Cost, Crew, Grid, Step};
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use race::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence, Watched, Watches};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

@@ -250,6 +250,12 @@ impl<W: Work> Engine<W> {
         None
     }
 
+    /// The ops of an op's lane that are running or ready, itself included; ready ones in order of readiness.
+    pub fn in_lane_of(&self, id: OpId) -> impl Iterator<Item = (OpId, &Op<W>)> {
+        let lane = &self.lanes[self.lane_of(id)];
+        lane.running.iter().chain(&lane.ready).filter_map(|id| Some((*id, self.ops.get(*id)?)))
+    }
+
     /// `true` if an op of a lane is ready.
     pub fn has_ready(&self, lane: usize) -> bool {
         !self.lanes[lane].ready.is_empty()
@@ -302,7 +308,10 @@ impl<W: Work> Engine<W> {
             op.state = State::Running;
             self.running += 1;
         }
-        Some((id, op.work.take()))
+        let work = op.work.take();
+        let lane = self.lane_of(id);
+        self.lanes[lane].running.push(id);
+        Some((id, work))
     }
 
     /// `true` if a host function has to wait for another.
@@ -311,6 +320,11 @@ impl<W: Work> Engine<W> {
     }
 
     fn stopped(&mut self, id: OpId, work: &W) {
+        let lane = self.lane_of(id);
+        let running = &mut self.lanes[lane].running;
+        if let Some(at) = running.iter().position(|running| *running == id) {
+            running.swap_remove(at);
+        }
         if self.ops.get(id).is_some_and(|op| op.state == State::Running) {
             self.running -= 1;
         }

@@ -52,14 +52,26 @@ pub trait Host {
         false
     }
 
-    /// The value of `%globaltimer`, in nanoseconds.
-    fn nanoseconds(&self) -> u64 {
-        0
+    /// A value of the machine, by its kind and number: the result of the function `warploom_device_value`, by which hosts
+    /// give kernels what no register has. Without one, kernels get the least number of 64 bits.
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        let _ = (kind, number);
+        None
     }
 
-    /// The value of `%clock64`, given the instructions that the warp has carried out.
-    fn clock(&self, instructions: u64) -> u64 {
-        instructions
+    /// The value of `%globaltimer`, in nanoseconds, so many cycles after the block's start.
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        cycles
+    }
+
+    /// The value of `%clock64`, so many cycles after the block's start.
+    fn clock(&self, cycles: u64) -> u64 {
+        cycles
+    }
+
+    /// Cycles of the device's clock in so many nanoseconds.
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        nanoseconds
     }
 
     /// Sees an access of lanes to shared memory; a write, before it is done. `place` is the offset of the
@@ -164,12 +176,20 @@ impl<T: Host> Host for &T {
         T::set_condition(self, access, handle, value)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        T::nanoseconds(self)
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        T::device_value(self, kind, number)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        T::clock(self, instructions)
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        T::nanoseconds(self, cycles)
+    }
+
+    fn clock(&self, cycles: u64) -> u64 {
+        T::clock(self, cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        T::cycles(self, nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
@@ -208,12 +228,20 @@ impl<T: Host> Host for std::sync::Arc<T> {
         T::set_condition(self, access, handle, value)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        T::nanoseconds(self)
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        T::device_value(self, kind, number)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        T::clock(self, instructions)
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        T::nanoseconds(self, cycles)
+    }
+
+    fn clock(&self, cycles: u64) -> u64 {
+        T::clock(self, cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        T::cycles(self, nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {

@@ -29,6 +29,8 @@ pub struct Launch<'l> {
     pub processors: u32,
     /// The values of `%envreg0` to `%envreg31`.
     pub environment: [u32; 32],
+    /// Cycles of the device's clock that an instruction of a warp takes.
+    pub cycles_per_instruction: u32,
 }
 
 impl Default for Launch<'_> {
@@ -45,6 +47,7 @@ impl Default for Launch<'_> {
             id: 1,
             processors: 1,
             environment: [0; 32],
+            cycles_per_instruction: 1,
         }
     }
 }

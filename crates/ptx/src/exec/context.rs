@@ -24,6 +24,8 @@ pub(crate) struct Context<M> {
     pub(crate) id: u64,
     pub(crate) processors: u32,
     pub(crate) environment: [u32; 32],
+    /// Cycles that an instruction of a warp takes.
+    pub(crate) cycles_per_instruction: u64,
     /// Bytes of the stack that a thread has.
     pub(crate) stack: u32,
     /// The coordinates of the threads of each warp in their block: a row for each axis.

@@ -112,6 +112,7 @@ pub(crate) enum Builtin {
     Allocate,
     Free,
     SetCondition,
+    DeviceValue,
 }
 
 impl Builtin {
@@ -122,6 +123,7 @@ impl Builtin {
             "malloc" => Builtin::Allocate,
             "free" => Builtin::Free,
             "cudaGraphSetConditional" => Builtin::SetCondition,
+            "warploom_device_value" => Builtin::DeviceValue,
             _ => return None,
         })
     }

@@ -121,6 +121,15 @@ pub(crate) struct AccessForm {
     pub(crate) strong: bool,
 }
 
+impl AccessForm {
+    /// Bytes of global memory that some lanes access, if it is not known to be another memory.
+    #[inline(always)]
+    pub(crate) fn global_bytes(&self, lanes: u32) -> u64 {
+        let is_global = matches!(self.space, Space::Global | Space::Generic);
+        if is_global { u64::from(self.bytes) * u64::from(self.count) * u64::from(lanes.count_ones()) } else { 0 }
+    }
+}
+
 /// The form of an atomic operation: its operation, type and space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Atomic {
@@ -297,6 +306,12 @@ impl Special {
     /// True if it has 64 bits.
     pub(crate) fn is_long(self) -> bool {
         matches!(self, Special::Clock64 | Special::Timer | Special::Grid)
+    }
+
+    /// True if it tells the time.
+    pub(crate) fn is_time(self) -> bool {
+        use Special::{Clock, Clock64, ClockHigh, Timer, TimerHigh, TimerLow};
+        matches!(self, Clock | ClockHigh | Clock64 | Timer | TimerLow | TimerHigh)
     }
 
     /// The register of a name, and of an element where it has some.

@@ -169,12 +169,20 @@ impl<M: Host> Host for Watched<M> {
         self.memory.set_condition(access, handle, value)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        self.memory.nanoseconds()
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        self.memory.device_value(kind, number)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        self.memory.clock(instructions)
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        self.memory.nanoseconds(cycles)
+    }
+
+    fn clock(&self, cycles: u64) -> u64 {
+        self.memory.clock(cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        self.memory.cycles(nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use warploom_engine::{Known, Mode, OpId, Period, QueueId, settle};
+use warploom_engine::{Known, Mode, OpId, OpState, Order, Period, QueueId, settle};
 use warploom_sys::types::CUresult;
 
 use crate::check::{Checker, Findings};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::capture::Captures;
-use crate::machine::clock::Clock;
+use crate::machine::clock::{Clock, Timed};
 use crate::machine::code::Code;
 use crate::machine::context::Context;
 use crate::machine::coredump::CoredumpSettings;
@@ -35,8 +35,13 @@ use crate::trace::{Activity, Ended, Recorder};
 pub(crate) type Work = work::Work<World>;
 /// The engine of a machine.
 pub(crate) type Engine = warploom_engine::Engine<Work>;
+/// An op of a machine.
+type Op = warploom_engine::Op<Work>;
 /// A queue of a machine.
 pub(crate) type Queue = warploom_engine::Queue<Owner>;
+
+/// Ready and running ops among which those of earlier calls are looked for; they stand in front.
+const LOOKED_AT: usize = 64;
 
 /// The state of a machine.
 pub(crate) struct World {
@@ -70,6 +75,16 @@ pub(crate) struct World {
     pub(super) abandoned: Counts,
     next_context_id: u64,
     next_stream_id: u64,
+    next_op: u64,
+    /// Ops that have run and whose end is not known yet.
+    unbooked: Vec<Unbooked>,
+}
+
+/// An op that has run, while others that it may share the device with still do.
+struct Unbooked {
+    id: OpId,
+    number: u64,
+    work: Work,
 }
 
 impl World {
@@ -111,6 +126,8 @@ impl World {
             abandoned: Counts::default(),
             next_context_id: 1,
             next_stream_id: 1,
+            next_op: 1,
+            unbooked: Vec::new(),
         })
     }
 
@@ -172,13 +189,18 @@ impl World {
 
     /// Enqueues checked work beside a queue's chain, behind some ops alone.
     pub(crate) fn add_beside(&mut self, queue: QueueId, before: &[OpId], work: Work, call: u64, now: u64) -> OpId {
-        let note = Note { call, fails: self.planned_failures.take() };
+        let note = Note { call, number: self.next_op(), fails: self.planned_failures.take() };
         self.engine.add_beside(queue, before, work, note, now)
     }
 
     /// Notes for an op that the calling thread enqueues.
     fn note(&mut self) -> Note {
-        Note { call: self.current_call(), fails: self.planned_failures.take() }
+        Note { call: self.current_call(), number: self.next_op(), fails: self.planned_failures.take() }
+    }
+
+    fn next_op(&mut self) -> u64 {
+        self.next_op += 1;
+        self.next_op - 1
     }
 
     /// The number of the call that this thread is in, where calls have numbers.
@@ -342,6 +364,11 @@ impl warploom_engine::State for World {
             self.engine.timelines.host_learns(known);
         }
         match (self.poison_of(id), work) {
+            (None, Work::Task(task)) => {
+                let earliest = self.engine.op(id).map_or(0, |op| op.earliest);
+                task.starts_at(Clock::kernel_start(earliest));
+                true
+            }
             (None, _) => true,
             // Unlike a host function, a callback also runs after a failure, with its status.
             (Some(code), Work::Callback { status, .. }) => {
@@ -352,7 +379,67 @@ impl warploom_engine::State for World {
         }
     }
 
-    fn ended(&mut self, id: OpId, mut work: Work, failure: Option<CUresult>) {
+    fn ended(&mut self, id: OpId, work: Work, failure: Option<CUresult>) {
+        match self.engine.op(id).map(|op| op.note.number) {
+            Some(number) if failure.is_none() && self.is_behind_others(id, &work) => {
+                self.unbooked.push(Unbooked { id, number, work });
+            }
+            _ => self.book(id, work, failure),
+        }
+    }
+
+    fn stepped(&mut self) {
+        while let Some(at) = self.next_to_book() {
+            let Unbooked { id, work, .. } = self.unbooked.swap_remove(at);
+            self.book(id, work, None);
+        }
+    }
+}
+
+impl World {
+    /// The first op, in order of the calls, whose end can be booked now.
+    fn next_to_book(&self) -> Option<usize> {
+        let ready = self.unbooked.iter().enumerate().filter(|(_, op)| !self.is_behind_others(op.id, &op.work));
+        ready.min_by_key(|(_, op)| op.number).map(|(at, _)| at)
+    }
+
+    /// True if ops share their device in the order of the calls; in the modes that choose an order, that one counts.
+    fn books_in_order(&self) -> bool {
+        !matches!(self.engine.mode(), Mode::Deterministic(Order::Lazy | Order::Seeded(_)))
+    }
+
+    /// True if an op of an earlier call, ready or running on the same device, has not got as far in virtual time as this
+    /// one has: it may still delay it.
+    fn is_behind_others(&self, id: OpId, work: &Work) -> bool {
+        if !self.books_in_order() || !work.takes_device() {
+            return false;
+        }
+        let Some(op) = self.engine.op(id) else { return false };
+        let device = self.engine.queue(op.queue).owner.device;
+        let (number, end) = (op.note.number, self.clock.alone(work, device, op.earliest));
+        let is_ahead = |other: &OpId, op: &Op| {
+            *other != id
+                && op.note.number < number
+                && self.engine.queue(op.queue).owner.device == device
+                && match op.state {
+                    OpState::Ready => op.work.takes_device() && self.progress_of(op, device) <= end,
+                    // Its work is with the executor, or it is not booked either.
+                    state => state == OpState::Running && op.earliest <= end,
+                }
+        };
+        self.engine.in_lane_of(id).take(LOOKED_AT).any(|(other, op)| is_ahead(&other, op))
+    }
+
+    /// The virtual time that a ready op has reached: a kernel may have run for a while.
+    fn progress_of(&self, op: &Op, device: u16) -> u64 {
+        match &op.work {
+            Work::Task(_) => self.clock.alone(&op.work, device, op.earliest),
+            _ => op.earliest,
+        }
+    }
+
+    /// Books the end of an op in virtual time.
+    fn book(&mut self, id: OpId, mut work: Work, failure: Option<CUresult>) {
         let Some(op) = self.engine.op(id) else { return };
         let queue_id = op.queue;
         let queue = self.engine.queue(queue_id);
@@ -370,7 +457,9 @@ impl warploom_engine::State for World {
         if ran {
             self.move_managed_pages(&mut work, device);
         }
-        let period = self.clock.run(&work, device, earliest, has_parked);
+        let number = self.books_in_order().then_some(note.number);
+        let timed = Timed { number, device, earliest, has_parked };
+        let period = self.clock.run(&work, timed);
         let end = period.end;
         if let Work::Hook(hook) = &mut work {
             hook.reached(self, Reached { op: id, queue: queue_id, ran, time: end });

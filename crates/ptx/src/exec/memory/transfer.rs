@@ -30,6 +30,8 @@ pub(crate) struct Update<'i> {
 pub(crate) struct Environment<'s> {
     pub(crate) memory: &'s dyn Memory,
     pub(crate) ranges: &'s mut RangeCache,
+    /// Bytes of global memory that were loaded, stored or updated.
+    pub(crate) moved: &'s mut u64,
     /// The block's shared memory; none where every access to it is observed.
     pub(crate) shared: Option<&'s mut [u8]>,
     pub(crate) arguments: &'s [u8],

@@ -16,6 +16,7 @@ mod fault;
 mod legacy;
 mod node;
 mod overruns;
+mod pace;
 mod reachable;
 mod running;
 mod several;
@@ -32,6 +33,7 @@ pub(crate) use legacy::{
     cuParamSeti, cuParamSetv,
 };
 pub(crate) use node::{kernel_node, with_attributes};
+use pace::Pace;
 use running::Running;
 pub(crate) use several::cuLaunchCooperativeKernelMultiDevice;
 use task::KernelTask;
@@ -181,7 +183,10 @@ impl KernelCall {
         clusters::check_most(call, &shape)?;
         let arguments = arguments(&facts)?;
         let program = world.code().modules().get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
-        Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
+        let threads = shape.block.iter().product();
+        let active_blocks = limits.active_blocks(&facts, &found.settings, threads, shape.shared.into());
+        let index = found.index;
+        Ok(Self { function: handle, context, device, program, index, shape, arguments, active_blocks })
     }
 
     /// Enqueues the kernel.
@@ -206,6 +211,7 @@ impl KernelCall {
             true => Some(world.take_workspace(context, device).ok_or(OUT_OF_MEMORY)?),
             false => None,
         };
+        let pace = Pace::new(&Limits::new(call, device), &shape, self.active_blocks);
         let launch = Launch {
             grid: shape.grid,
             block: shape.block,
@@ -216,9 +222,10 @@ impl KernelCall {
             resident: u32::try_from(resident).unwrap_or(u32::MAX),
             processors: Limits::new(call, device).of(number::MULTIPROCESSOR_COUNT),
             environment: environment(workspace.unwrap_or(0)),
+            cycles_per_instruction: pace.cycles_per_instruction(),
             ..Launch::default()
         };
-        let view = View::new(call.core(), world, context, device, conditions.cloned());
+        let view = View::new(call.core(), world, context, device, conditions.cloned(), pace);
         let name = kernel.name().to_owned();
         let checks = call.core().findings.kernel_checks();
         let grid = Running::new(kernel, launch, &view, checks).map_err(|error| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warploom_ptx::{Access, Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, TrapKind, Watched, Watches};
+use warploom_ptx::{Access, Cost, Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, TrapKind, Watched, Watches};
 
 use super::view::View;
 use crate::check::{KernelChecks, KernelHazard};
@@ -49,6 +49,14 @@ impl Running {
         match self {
             Running::Plain(grid) => grid.blocks(),
             Running::Watched(running) => running.grid.blocks(),
+        }
+    }
+
+    /// The virtual cost of its blocks so far.
+    pub(super) fn cost(&self) -> Cost {
+        match self {
+            Running::Plain(grid) => grid.cost(),
+            Running::Watched(running) => running.grid.cost(),
         }
     }
 

@@ -14,6 +14,7 @@ use super::running::Running;
 use super::view::View;
 use crate::check::Watched;
 use crate::machine::call::Call;
+use crate::machine::clock::Demand;
 use crate::machine::log::{LogEntry, LogKind};
 use crate::machine::work::Task;
 use crate::machine::world::World;
@@ -89,6 +90,14 @@ impl Task<World> for KernelTask {
                 _ => Step::Yield,
             },
         }
+    }
+
+    fn starts_at(&mut self, nanoseconds: u64) {
+        self.view.starts_at(nanoseconds);
+    }
+
+    fn demand(&self) -> Demand {
+        self.view.pace().demand(&self.grid.cost())
     }
 
     fn describe(&self) -> String {

@@ -26,6 +26,7 @@ use warploom_ptx::Error;
 use warploom_ptx::link::{Conflict, ConflictKind, Part, link};
 use warploom_sys::types::CUresult;
 
+use super::runtime;
 use crate::ffi::ConstPtr;
 
 /// An image that cannot be loaded: the driver's status code, the reason for the machine's log, and the text
@@ -69,16 +70,20 @@ impl Refusal {
 
     /// A function that is called and not defined.
     pub(crate) fn unresolved(name: &str) -> Self {
-        Self::ptx(format!("no text defines the function `{name}`"))
+        let advice = runtime::advice(name).map_or_else(String::new, |advice| format!("; {advice}"));
+        Self::ptx(format!("no text defines the function `{name}`{advice}"))
             .logged(format!("{COMPILER} fatal   : Unresolved extern function '{name}'"))
     }
 
     /// A function of a linked cubin that is machine code alone.
     pub(crate) fn machine_code(name: &str) -> Self {
-        let reason = format!(
-            "`{name}` was linked in from a part without PTX, and a simulated device runs nothing else; compile that part \
-             with -lineinfo"
-        );
+        let reason = match runtime::advice(name) {
+            Some(advice) => format!("the cubin calls `{name}`; {advice}"),
+            None => format!(
+                "`{name}` was linked in from a part without PTX, and a simulated device runs nothing else; compile that \
+                 part with -lineinfo"
+            ),
+        };
         Self::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason)
     }
 }
@@ -252,15 +257,17 @@ impl Image {
 }
 
 impl Member {
-    /// Its text, or its texts linked with each other.
+    /// Its text, or its texts linked with each other, and with the device runtime if a linker has done that.
     fn linked(&self, target: Target) -> Result<Cow<'_, str>, Refusal> {
+        let runtime = self.runtime();
         let texts = match self.texts.as_slice() {
-            [text] => return Ok(Cow::Borrowed(text)),
+            [text] if runtime.is_none() => return Ok(Cow::Borrowed(text)),
             texts => texts,
         };
         let part = |(text, number): (&String, u32)| Part::new(&format!("part {number} of the cubin"), text);
         let parts: Result<Vec<Part>, Error> = texts.iter().zip(1..).map(part).collect();
-        let parts = parts.map_err(|error| Refusal::mistake(&error))?;
+        let mut parts = parts.map_err(|error| Refusal::mistake(&error))?;
+        parts.extend(runtime);
         link(&parts, target.architecture).map(Cow::Owned).map_err(|conflicts| match conflicts.as_slice() {
             [Conflict { kind: ConflictKind::Undefined, symbol, .. }, ..] => Refusal::machine_code(symbol),
             _ => {
@@ -268,6 +275,16 @@ impl Member {
                 Refusal::image(reasons.join("; "))
             }
         })
+    }
+}
+
+impl Member {
+    /// The functions of the device runtime, if it is a linked cubin that declares one of them.
+    fn runtime(&self) -> Option<Part> {
+        let is_linked = self.cubin.is_some() && !self.is_relocatable;
+        let mut texts = self.texts.iter().filter(|text| is_linked && text.contains(".extern .func"));
+        let uses = texts.any(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(runtime::has));
+        if uses { runtime::part() } else { None }
     }
 }
 
