@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_happen_is_refused() {
+    fn impossible_rules_are_refused() {
         let rule = || Rule::on(Calls::all());
         for (rule, expected) in [
             (rule().nth(0), FaultError::Zero { what: "nth or from" }),

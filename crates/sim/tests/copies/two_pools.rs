@@ -116,8 +116,8 @@ fn the_streams_device_or_the_destinations_owner_has_access_to_both() -> TestResu
     to.close(&devices[1])
 }
 
-/// A published test of NVIDIA's, which runs on machines with several GPUs: a stream of device 0, device 1 current, and
-/// device 1 granted the pool of device 0 or not.
+/// A published test of NVIDIA's, which runs on machines with several GPUs: a stream of device 0, device 1
+/// current, and device 1 granted the pool of device 0 or not.
 #[test]
 fn a_grant_of_the_sources_pool_lets_the_destination_pull() -> TestResult {
     for mode in ASYNCHRONOUS {

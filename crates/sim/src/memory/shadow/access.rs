@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_forgotten_is_never_missed() {
+    fn forgotten_accesses_are_never_needed() {
         let all = [Read, Write, WaitValue, WriteValue, Prefetch, Discard];
         for (newer, earlier) in all.into_iter().flat_map(|newer| all.map(|earlier| (newer, earlier))) {
             if newer.covers(earlier) {

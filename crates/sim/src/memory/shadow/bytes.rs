@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everyone_knows_to_be_over_is_forgotten_when_there_is_much() {
+    fn accesses_known_to_be_over_are_forgotten_when_there_are_many() {
         let (mut shadow, mut one, mut other) = (Shadow::default(), Toucher::new(1), Toucher::new(2));
         for piece in 0..1000 {
             one.touch(&mut shadow, piece * 8..piece * 8 + 4, Write);
