@@ -25,8 +25,8 @@ pub trait State: Send + Sized + 'static {
     /// Decides whether a started op runs; one that does not is ended as done.
     fn starts(&mut self, id: OpId, work: &mut Self::Work) -> bool;
 
-    /// Books the end of an op, whether or not it ran, and [finishes](Engine::finish) it in the engine, now or in a later
-    /// call of [`stepped`](Self::stepped).
+    /// Books the end of an op, whether or not it ran, and [finishes](Engine::finish) it in the engine, now or
+    /// in a later call of [`stepped`](Self::stepped).
     fn ended(&mut self, id: OpId, work: Self::Work, failure: Option<<Self::Work as Work>::Failure>);
 
     /// An op has run for a while; ends of others may have waited for that.

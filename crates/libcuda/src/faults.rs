@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_description_is_said_with_its_key() {
+    fn errors_in_a_description_name_the_key() {
         let wrong = plan("[[fault]]\ncode = \"OUT_OF_MEMRY\"\n").expect_err("no such code").to_string();
         assert!(wrong.contains("line 2, column 8: fault[0].code") && wrong.contains("OUT_OF_MEMORY"), "{wrong}");
         let absent = plan("absent.toml").expect_err("no such file").to_string();

@@ -82,7 +82,7 @@ fn start(mode: Mode) -> TestResult<(Machine, Driver)> {
 }
 
 #[test]
-fn nothing_works_and_nothing_hangs_in_a_child_whatever_other_threads_were_doing() -> TestResult {
+fn no_call_works_or_hangs_in_a_child_of_a_busy_process() -> TestResult {
     let _alone = ALONE.lock();
     let (machine, driver) = start(Mode::Threads)?;
     works(&driver)?;
@@ -132,7 +132,7 @@ fn a_child_can_let_its_last_handle_of_a_machine_go() -> TestResult {
 }
 
 #[test]
-fn a_machine_that_nobody_initialised_is_the_childs_own() -> TestResult {
+fn an_uninitialised_machine_is_the_childs_own() -> TestResult {
     let _alone = ALONE.lock();
     let (machine, driver) = start(Mode::Threads)?;
     assert!(holds_in_child(|| {

@@ -100,7 +100,7 @@ driver_tests! {
         assert!(waits(driver, primary.context, end)?);
     }
 
-    threads fn allocating_and_asking_wait_for_nobody(driver) {
+    threads fn allocations_and_queries_do_not_wait(driver) {
         let primary = Primary::of(driver, 0)?;
         let (mut device, mut managed, mut free) = (0, 0, 0);
         let mut pinned = 0;

@@ -269,7 +269,7 @@ fn a_scenario_that_fails_or_leaks_by_itself_is_not_swept() -> TestResult {
 }
 
 #[test]
-fn what_a_scenario_always_leaves_to_its_context_is_no_leak() -> TestResult {
+fn resources_always_left_to_the_context_are_no_leak() -> TestResult {
     let scenario = |_: &Machine, driver: &Driver| -> TestResult {
         let _context = Context::new(driver)?;
         call!(driver.cuStreamCreate(&mut null_mut(), 1))?;

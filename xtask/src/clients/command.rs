@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_says_on_either_output_is_kept() {
+    fn both_outputs_of_a_command_are_kept() {
         let ended = run("echo out; echo error >&2; exit 3", Duration::from_secs(60));
         assert_eq!(ended.output, "out\nerror\n");
         assert_eq!(ended.status.and_then(|status| status.code()), Some(3));

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fetched_is_missing_and_the_reason_is_kept() {
+    fn a_failed_fetch_is_missing_and_the_reason_is_kept() {
         let folders = folders("missing");
         let absent = fetch(&folders, "it", &mut shell("echo first; echo 'error: no route to host' >&2; exit 101"));
         let unstartable = fetch(&folders, "it", &mut Command::new("warploom-no-such-fetcher"));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_what_was_pinned_is_broken() {
+    fn a_package_other_than_the_pinned_one_is_broken() {
         let folders = folders("wrong");
         let said = [
             "error: checksum for `cudarc v0.19.10` changed between lock files",

@@ -113,7 +113,7 @@ echo 'test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out
 ";
 
 #[test]
-fn what_passes_is_counted() {
+fn passed_tests_are_counted() {
     let folder = Folder::new("passes");
     folder.test_program("sim-good", &["first::cuda", "second::cuda"], ALL_WELL);
     folder.script("benches/driver-calls", "#!/bin/bash\necho \"12 ns for $1\"\n");

@@ -56,7 +56,7 @@ fn without_a_report_findings_and_leaks_are_said_on_standard_error() -> Outcome {
 }
 
 #[test]
-fn a_call_in_which_something_is_found_fails_if_that_is_asked_for() -> Outcome {
+fn a_call_with_a_finding_fails_if_that_is_asked_for() -> Outcome {
     let ended = Program::named("races", "fails")?.with(CHECK_VARIABLE, "fail").run()?;
     assert_eq!(ended.output.status.code(), Some(1), "{}", ended.said());
     Ok(())

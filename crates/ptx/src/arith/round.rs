@@ -16,8 +16,8 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// True if a magnitude is rounded up, given its last kept bit and how the remainder compares with half of
-    /// it.
+    /// `true` if a magnitude is rounded up, given its last kept bit and how the remainder compares with half
+    /// of it.
     fn away(self, negative: bool, odd: bool, rest: Rest) -> bool {
         match self {
             Rounding::Nearest => rest == Rest::More || (rest == Rest::Half && odd),

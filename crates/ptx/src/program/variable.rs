@@ -9,17 +9,17 @@ use crate::program::constants::Constants;
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// True if kernels may write it.
+    /// `true` if kernels may write it.
     pub space: VariableSpace,
     /// Its size in bytes.
     pub size: u64,
     /// Its alignment in bytes.
     pub alignment: u32,
-    /// True if another text defines it.
+    /// `true` if another text defines it.
     pub external: bool,
-    /// True if other texts, and the host, may know it by name.
+    /// `true` if other texts, and the host, may know it by name.
     pub visible: bool,
-    /// True if the host sees it, too: `.attribute(.managed)`.
+    /// `true` if the host sees it, too: `.attribute(.managed)`.
     pub managed: bool,
     pub(crate) initial: Vec<u8>,
     pub(crate) addresses: Vec<Inside>,

@@ -61,13 +61,13 @@ impl AccessRecord {
         self.warp() * 32 + self.lanes.trailing_zeros()
     }
 
-    /// True if it is by the same warp.
+    /// `true` if it is by the same warp.
     #[inline(always)]
     pub(crate) fn is_by_warp_of(&self, other: &AccessRecord) -> bool {
         self.block == other.block && self.warp() == other.warp()
     }
 
-    /// True if it is by the same instruction of the same warp, which has passed on nothing in between.
+    /// `true` if it is by the same instruction of the same warp, which has passed on nothing in between.
     pub(crate) fn is_like(&self, other: &AccessRecord) -> bool {
         self.block == other.block && self.since == other.since && self.what == other.what
     }

@@ -194,7 +194,7 @@ fn order(orders: &[MemoryOrder], program: &Program, pc: u32) -> MemoryOrder {
     orders[program.code.spelled[pc as usize] as usize]
 }
 
-/// True if a plain read met a compare-and-swap: such loops start from a guess, which the swap checks.
+/// `true` if a plain read met a compare-and-swap: such loops start from a guess, which the swap checks.
 fn is_guess(orders: &[MemoryOrder], program: &Program, conflict: &Conflict, deed: Deed, pc: u32) -> bool {
     let swaps = |pc| order(orders, program, pc).swaps;
     match (conflict.deed, deed) {

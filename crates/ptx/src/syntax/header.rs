@@ -37,9 +37,9 @@ pub struct Target {
     pub features: Features,
     /// The texturing mode, if the text states it.
     pub texture_mode: Option<TextureMode>,
-    /// True if the text carries debug information.
+    /// `true` if the text carries debug information.
     pub debug: bool,
-    /// True if double precision is to be carried out in single precision.
+    /// `true` if double precision is to be carried out in single precision.
     pub map_f64_to_f32: bool,
 }
 

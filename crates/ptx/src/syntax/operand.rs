@@ -57,7 +57,7 @@ pub struct Address<'t> {
     pub base: Base<'t>,
     /// Bytes from the base.
     pub offset: i64,
-    /// True if `.unified` follows the brackets.
+    /// `true` if `.unified` follows the brackets.
     pub unified: bool,
 }
 

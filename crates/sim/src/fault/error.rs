@@ -54,7 +54,7 @@ pub enum FaultError {
         what: &'static str,
     },
 
-    /// A delay that nobody would wait for.
+    /// A delay that is too long.
     #[error("a delay of {seconds} s is too long, expected at most {} s", MAX_DELAY.as_secs())]
     Delay {
         /// The delay, in whole seconds.

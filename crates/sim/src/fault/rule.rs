@@ -33,7 +33,7 @@ pub enum Action {
         code: CUresult,
     },
     /// Lets the call succeed, and what it enqueues fail: nothing of it is done, its context is poisoned as by
-    /// a faulting kernel, and whoever waits for it learns the code.
+    /// a faulting kernel, and a later wait returns the code.
     FailWork {
         /// The error code of the work.
         code: CUresult,
@@ -210,7 +210,7 @@ impl Rule {
         self.act(Action::LoseDevice { device, code: DEVICE_LOST })
     }
 
-    /// True if it acts on the match with this number, having acted `before` times.
+    /// `true` if it acts on the match with this number, having acted `before` times.
     pub(super) fn is_due(&self, match_number: u64, before: u64) -> bool {
         let step = self.step.unwrap_or(1);
         let first = self.first.unwrap_or(step);
@@ -218,7 +218,7 @@ impl Rule {
         is_its_turn && self.times.is_none_or(|most| before < most)
     }
 
-    /// True if it needs the scope of a call.
+    /// `true` if it needs the scope of a call.
     pub(super) fn has_scope(&self) -> bool {
         self.device.is_some() || self.context.is_some() || matches!(self.action, Action::Poison { .. })
     }
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_happen_is_refused() {
+    fn impossible_rules_are_refused() {
         let rule = || Rule::on(Calls::all());
         for (rule, expected) in [
             (rule().nth(0), FaultError::Zero { what: "nth or from" }),

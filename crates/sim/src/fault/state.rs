@@ -90,18 +90,18 @@ impl Faults {
         Self { active: AtomicU32::new(0), hidden: plan.hidden(), state: Mutex::default() }
     }
 
-    /// True if a function is hidden from `cuGetProcAddress`.
+    /// `true` if a function is hidden from `cuGetProcAddress`.
     pub(crate) fn hides(&self, function: Function) -> bool {
         self.hidden.contains(function)
     }
 
-    /// True if a plan is in force or a device is lost.
+    /// `true` if a plan is in force or a device is lost.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed) != 0
     }
 
-    /// True if a rule for this function, or a lost device, needs the call's scope.
+    /// `true` if a rule for this function, or a lost device, needs the call's scope.
     pub(crate) fn needs_scope(&self, function: Function) -> bool {
         let state = self.state.lock();
         let needs = |(rule, _): &(Rule, Counts)| rule.has_scope() && rule.calls.contains(function);

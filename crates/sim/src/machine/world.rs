@@ -165,7 +165,7 @@ impl World {
     pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
-        let mut before = self.what_comes_before(context, queue);
+        let mut before = self.dependencies_of_next(context, queue);
         before.extend_from_slice(others);
         let now = self.clock.host_call();
         if let Err(code) = self.check_work(queue, &work) {
@@ -255,7 +255,7 @@ impl World {
 
     /// The ops of other queues that a queue's next op depends on: the order of the default stream, and events
     /// that the whole context waits for.
-    pub(crate) fn what_comes_before(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
+    pub(crate) fn dependencies_of_next(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = self.order_against_default_stream(context, queue);
         self.order_behind_gates(context, queue, &mut before);
         self.engine.tell_queue(queue);

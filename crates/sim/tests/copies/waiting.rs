@@ -111,7 +111,7 @@ fn asynchronous_copies_within_a_device_do_not_wait() -> TestResult {
 /// Against the manual, as an H200 has it: more than 64 KiB of the program's own memory is read when the
 /// stream gets there.
 #[test]
-fn a_large_source_in_a_batch_is_read_late_whatever_was_asked_for() -> TestResult {
+fn a_large_source_in_a_batch_is_read_late_despite_during_call_order() -> TestResult {
     let (_machine, driver) = lazy()?;
     let driver = &driver;
     let _primary = Primary::of(driver, 0)?;

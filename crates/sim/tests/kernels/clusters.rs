@@ -139,7 +139,7 @@ driver_tests! {
         call!(driver.cuMemFree_v2(memory))?;
     }
 
-    fn what_blocks_need_says_how_many_clusters_fit(driver) {
+    fn resources_of_blocks_limit_the_number_of_clusters(driver) {
         let _primary = Primary::of(driver, 0)?;
         let module = module(driver)?;
         let plain = module.function("plain")?;
@@ -163,7 +163,7 @@ driver_tests! {
         answers!(driver.cuOccupancyMaxActiveClusters(null_mut(), plain, &clusters.config), CUDA_ERROR_INVALID_VALUE);
     }
 
-    fn what_a_kernel_promises_about_clusters_is_held_to(driver) {
+    fn cluster_attributes_of_a_kernel_are_enforced(driver) {
         let _primary = Primary::of(driver, 0)?;
         let (module, memory) = (module(driver)?, upload(driver, &[0; 16])?);
         let done = CUresult::CUDA_SUCCESS;

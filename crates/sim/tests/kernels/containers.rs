@@ -87,7 +87,7 @@ driver_tests! {
         }
     }
 
-    fn what_a_host_compiler_wraps_a_fatbin_in_is_no_image(driver) {
+    fn the_fatbin_wrapper_of_a_host_compiler_is_no_image(driver) {
         let _primary = Primary::of(driver, 0)?;
         let (mut module, words): (_, Vec<u64>) = (null_mut(), IMAGES[1].1.chunks(8).map(word).collect());
         let wrapper = Wrapper { magic: 0x4662_43b1, version: 1, data: words.as_ptr().cast(), unused: null_mut() };

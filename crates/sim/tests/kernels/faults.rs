@@ -231,7 +231,7 @@ fn a_race_between_kernels_of_two_streams_is_found_in_every_mode() -> TestResult 
 }
 
 #[test]
-fn a_kernel_that_reads_what_nobody_wrote_is_found() -> TestResult {
+fn an_uninitialised_read_of_a_kernel_is_found() -> TestResult {
     for mode in modes(1) {
         let (machine, driver) = rig(mode)?;
         let driver = &driver;

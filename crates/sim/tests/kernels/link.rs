@@ -145,7 +145,7 @@ driver_tests! {
         call!(driver.cuLibraryUnload(library))?;
     }
 
-    fn what_nobody_defines_is_logged_when_it_is_completed(driver) {
+    fn an_undefined_symbol_is_logged_when_the_link_is_completed(driver) {
         let _primary = Primary::of(driver, 0)?;
         let linker = Linker::new(driver)?;
         linker.add(c"main.ptx", MAIN)?;
@@ -157,7 +157,7 @@ driver_tests! {
         refused!(linker.complete(), CUDA_ERROR_INVALID_SOURCE);
     }
 
-    fn what_two_define_is_logged_when_the_second_is_added(driver) {
+    fn a_symbol_defined_twice_is_logged_when_the_second_is_added(driver) {
         let _primary = Primary::of(driver, 0)?;
         let linker = Linker::new(driver)?;
         linker.add(c"main.ptx", MAIN)?;

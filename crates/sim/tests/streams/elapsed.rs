@@ -71,7 +71,7 @@ driver_tests! {
         call!(driver.cuStreamDestroy_v2(on))?;
     }
 
-    fn what_waits_comes_later_in_time(driver) {
+    fn waiting_work_comes_later_in_time(driver) {
         let _primary = Primary::of(driver, 0)?;
         let latch = Latch::new(driver)?;
         let (busy, idle) = (stream(driver, 0)?, stream(driver, 1)?);

@@ -85,7 +85,7 @@ driver_tests! {
         mapped.end(driver)?;
     }
 
-    fn what_the_host_may_read_can_be_copied_without_the_device(driver) {
+    fn memory_readable_by_the_host_can_be_copied_without_the_device(driver) {
         let primary = Primary::of(driver, 0)?;
         let mapped = mapped_in(driver, HOST)?;
         assert_eq!(grant(driver, mapped.address, M, HOST, READ), SUCCESS);

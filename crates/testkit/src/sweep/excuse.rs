@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_to_the_context_anyway_is_no_leak() {
+    fn leftovers_of_every_run_are_no_leak() {
         let usual = change(&[(Resource::Event, 0, 2)]);
         let excuse = Excuse::default();
         assert!(excuse.rest(&change(&[(Resource::Event, 0, 2)]), &usual).is_empty());
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_gives_back_or_makes_a_counted_thing_has_its_excuse() {
+    fn functions_that_create_or_release_a_counted_resource_have_an_excuse() {
         use warploom_sim::fault::Class;
         for resource in Resource::ALL {
             let has = |excuses: fn(Function) -> &'static [Resource]| {

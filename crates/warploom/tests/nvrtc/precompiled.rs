@@ -36,7 +36,7 @@ fn the_outcome_of_a_precompiled_header_comes_with_the_code() -> Result<()> {
 }
 
 #[test]
-fn where_there_is_too_little_memory_it_gets_more_and_a_program_of_its_own() -> Result<()> {
+fn a_heap_too_small_for_the_header_is_enlarged_and_the_program_made_anew() -> Result<()> {
     let nvrtc = fake::open();
     fake::change(|state| state.needed = 4096);
     let given = program(options().create_precompiled_header("file"));

@@ -13,7 +13,7 @@ use crate::program::operation::AccessForm;
 use crate::program::space::Space;
 use crate::program::window;
 
-/// True if an access has this form; its addresses decide if it is done here.
+/// `true` if an access has this form; its addresses decide if it is done here.
 #[inline(always)]
 pub(crate) fn is_likely(form: &AccessForm) -> bool {
     form.count == 1 && form.wide && !form.strong && matches!(form.space, Space::Global | Space::Generic)

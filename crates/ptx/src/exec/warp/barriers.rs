@@ -14,7 +14,7 @@ pub(crate) struct Barriers {
     pub(crate) cluster: [u32; 32],
     /// The barriers, by number, with arrivals since they were last complete; all others are as new.
     pub(crate) awaited: u32,
-    /// True if a thread has arrived or ended since the last check.
+    /// `true` if a thread has arrived or ended since the last check.
     pub(crate) changed: bool,
 }
 

@@ -22,9 +22,9 @@ pub(crate) enum Memory {
     Pageable,
 }
 
-/// A range of memory that was found and is accessible.
+/// An operand of a copy or fill: memory that was found and is accessible.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
+pub(crate) struct ResolvedOperand {
     pub(crate) place: SimAddress,
     pub(crate) memory: Memory,
     /// The context it was allocated in.
@@ -91,7 +91,7 @@ pub(crate) fn find(
     (named, address): (Named, u64),
     len: u64,
     intent: Intent,
-) -> Status<End> {
+) -> Status<ResolvedOperand> {
     let device = actor.device;
     let refuse = |reason: String| -> CUresult { call.refuse(INVALID_VALUE, reason) };
     let outside = |reason: String| -> CUresult {
@@ -100,7 +100,7 @@ pub(crate) fn find(
     };
     let Some(first) = world.memory().containing(address) else {
         if let Some(place) = world.graphs().memory.place(address, len).filter(|_| call.feeds_graph()) {
-            return Ok(End { place, memory: Memory::Device, owner: None, sync_memops: false });
+            return Ok(ResolvedOperand { place, memory: Memory::Device, owner: None, sync_memops: false });
         }
         return match named {
             Named::Device | Named::Filled => Err(outside(format!("{address:#x} is in no allocation of the driver's"))),
@@ -151,7 +151,7 @@ pub(crate) fn find(
             located(first)
         }
     };
-    Ok(End { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
+    Ok(ResolvedOperand { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
 }
 
 /// Memory of pools and mappings, on a device or on the host.
@@ -161,14 +161,14 @@ fn located(allocation: &Allocation) -> Memory {
 
 /// True if work of `context` has direct access to the memory. A copy can be staged through the host; a fill
 /// cannot.
-pub(crate) fn reaches(world: &World, context: ContextHandle, end: &End) -> bool {
+pub(crate) fn reaches(world: &World, context: ContextHandle, end: &ResolvedOperand) -> bool {
     let Some(context) = world.contexts().get(context) else { return false };
     let (Side::Device(holder), Some(owner)) = (end.place.side(), end.owner) else { return true };
     holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)
 }
 
 /// Pageable memory of the program, if the range is mapped.
-fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
+fn pageable(address: u64, len: u64, intent: Intent) -> Result<ResolvedOperand, String> {
     if address == 0 {
         return Err("a null pointer".to_owned());
     }
@@ -179,5 +179,5 @@ fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
     }
     // SAFETY: mapped memory of the process, as was just found; the C caller keeps it so until the op is done.
     let place = unsafe { SimAddress::new(address, address as usize, Side::Host) };
-    Ok(End { place, memory: Memory::Pageable, owner: None, sync_memops: false })
+    Ok(ResolvedOperand { place, memory: Memory::Pageable, owner: None, sync_memops: false })
 }

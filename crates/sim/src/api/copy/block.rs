@@ -14,7 +14,7 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype, CUstream_st};
 
-use super::access::{Actor, End, Named, find};
+use super::access::{Actor, Named, ResolvedOperand, find};
 use super::peer::{party, serialized};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::host_memory::Intent;
@@ -120,7 +120,7 @@ impl Operand {
 }
 
 /// Joins two layouts into one copy; contiguous rows become one range.
-pub(super) fn shape(extent: Extent, to: (&End, &Layout), from: (&End, &Layout)) -> Shape {
+pub(super) fn shape(extent: Extent, to: (&ResolvedOperand, &Layout), from: (&ResolvedOperand, &Layout)) -> Shape {
     let Extent { width, height, depth } = extent;
     let tight =
         |layout: &Layout| (height == 1 || layout.pitch == width) && (depth == 1 || layout.slice == width * height);
@@ -156,7 +156,12 @@ fn block(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, des
 
 impl Descriptor {
     /// Both ends of a copy that is not empty, and its shape, for the devices that access the ends.
-    fn resolve(&self, call: &Call<'_>, world: &Guard<'_>, devices: [u16; 2]) -> Status<(End, End, Shape)> {
+    fn resolve(
+        &self,
+        call: &Call<'_>,
+        world: &Guard<'_>,
+        devices: [u16; 2],
+    ) -> Status<(ResolvedOperand, ResolvedOperand, Shape)> {
         let Descriptor { to, from, extent } = self;
         let (to, from) = (to.layout(call, *extent)?, from.layout(call, *extent)?);
         let actors = match devices {

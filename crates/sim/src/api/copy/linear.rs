@@ -14,15 +14,16 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 
-type End = (Named, u64);
+/// An address with the memory type that the call names for it.
+type NamedAddress = (Named, u64);
 
 fn line(
     call: &Call<'_>,
     world: &mut Guard<'_>,
     queue: QueueId,
     form: Form,
-    to: End,
-    from: End,
+    to: NamedAddress,
+    from: NamedAddress,
     bytes: usize,
 ) -> Status {
     let bytes = bytes as u64;
@@ -36,23 +37,23 @@ fn line(
     copy(call, world, queue, form, (to, from), Shape::Line(bytes))
 }
 
-fn now(call: &Call<'_>, to: End, from: End, bytes: usize) -> Status {
+fn now(call: &Call<'_>, to: NamedAddress, from: NamedAddress, bytes: usize) -> Status {
     let mut world = call.world();
     let queue = call.default_queue(&mut world)?;
     line(call, &mut world, queue, Form::Sync, to, from, bytes)
 }
 
-fn later(call: &Call<'_>, to: End, from: End, bytes: usize, stream: Ptr<CUstream_st>) -> Status {
+fn later(call: &Call<'_>, to: NamedAddress, from: NamedAddress, bytes: usize, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     line(call, &mut world, queue, Form::Async, to, from, bytes)
 }
 
-fn any(address: u64) -> End {
+fn any(address: u64) -> NamedAddress {
     (Named::Any, address)
 }
 
-fn device(address: CUdeviceptr) -> End {
+fn device(address: CUdeviceptr) -> NamedAddress {
     (Named::Device, address)
 }
 

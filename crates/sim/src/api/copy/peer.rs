@@ -71,15 +71,16 @@ pub(super) fn serialized(
     Ok(())
 }
 
-type End = (CUdeviceptr, Ptr<CUctx_st>);
+/// A device address, and the context that it belongs to.
+type PeerAddress = (CUdeviceptr, Ptr<CUctx_st>);
 
 fn line(
     call: &Call<'_>,
     world: &mut Guard<'_>,
     queue: QueueId,
     form: Form,
-    to: End,
-    from: End,
+    to: PeerAddress,
+    from: PeerAddress,
     bytes: usize,
 ) -> Status {
     let bytes = bytes as u64;

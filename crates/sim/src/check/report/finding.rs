@@ -11,8 +11,8 @@ use crate::memory::shadow::{AllocationInfo, Operation, StreamInfo};
 
 /// An error in a program, even if this run was right by luck.
 ///
-/// A finding is data first: every part of it can be read, compared and serialised. Its `Display` is a few lines of text for
-/// people; the first line names the error.
+/// A finding is data first: every part of it can be read, compared and serialised. Its `Display` is a few
+/// lines of text for people; the first line names the error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
@@ -148,7 +148,8 @@ pub enum FindingKind {
         /// The thread, and the block whose memory it accesses.
         visit: Box<AbsentBlock>,
     },
-    /// A thread of a kernel uses memory of the kernels' heap after its free or out of bounds, or frees it wrongly.
+    /// A thread of a kernel uses memory of the kernels' heap after its free or out of bounds, or frees it
+    /// wrongly.
     HeapMisuse {
         /// The launch.
         user: Operation,
@@ -176,7 +177,8 @@ pub enum FindingKind {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         discarded: bool,
     },
-    /// Two threads use a graph, one of them changes it, and nothing orders the two. The driver does not lock graphs.
+    /// Two threads use a graph, one of them changes it, and nothing orders the two. The driver does not lock
+    /// graphs.
     GraphRace {
         /// The number of the graph that `cuGraphGetId` shows.
         graph: u32,
@@ -198,14 +200,14 @@ pub enum FindingKind {
         /// The call that destroyed it, if it is remembered.
         destroyed: Option<Operation>,
     },
-    /// Memory or an object was made and never given back.
+    /// Memory was never freed, or an object never destroyed.
     Leak {
         /// The memory or the object.
         what: Leaked,
         /// The call that created it.
         made: Operation,
-        /// The context or the machine that ended without it.
-        end: End,
+        /// The owner that was destroyed before it.
+        end: LeakOwner,
     },
 }
 
@@ -267,14 +269,14 @@ pub enum Leaked {
     },
 }
 
-/// The end that makes a leak.
+/// The owner of leaked memory or of a leaked object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum End {
-    /// The context in which it was made.
+pub enum LeakOwner {
+    /// The context in which it was created, which was destroyed first.
     Context,
-    /// The machine.
+    /// The machine, which ended first.
     Machine,
 }
 

@@ -88,7 +88,7 @@ impl Lines {
     /// Moves bytes: from when the way is free until the last one arrives.
     pub(super) fn transfer(&mut self, number: u64, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
         let path = self.path(from, to);
-        // What stays in one memory is read and written there.
+        // A copy within one memory reads and writes it.
         let bytes = if from == to { bytes.saturating_mul(2) } else { bytes };
         self.book(number, &path, bytes, earliest)
     }

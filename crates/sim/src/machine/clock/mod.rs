@@ -39,7 +39,7 @@ pub(crate) struct Timed {
     /// The place of its call, where ends are booked in the order of calls.
     pub(crate) number: Option<u64>,
     pub(crate) device: u16,
-    /// When its predecessors and its queue are done.
+    /// The time at which its predecessors and its queue are done.
     pub(crate) earliest: u64,
     /// True if it had to wait for memory to change.
     pub(crate) has_parked: bool,
@@ -116,7 +116,7 @@ impl Clock {
         (time / TICK_NS + 1) * TICK_NS
     }
 
-    /// When a kernel begins that is reached at `time`.
+    /// The start of a kernel that is reached at `time`.
     pub(crate) fn kernel_start(time: u64) -> u64 {
         time + START_NS
     }

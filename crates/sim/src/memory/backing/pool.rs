@@ -46,7 +46,7 @@ impl Home {
         Some(RequestedLocation::from(place).with_id(CUmemLocation::new(kind, id)))
     }
 
-    /// True if programs follow its pointers, too.
+    /// `true` if programs follow its pointers, too.
     pub(crate) fn is_open(self) -> bool {
         !matches!(self, Home::Device(_))
     }

@@ -23,7 +23,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// True if there is a copy at a place; at the host as such, on any of its nodes.
+    /// `true` if there is a copy at a place; at the host as such, on any of its nodes.
     pub(crate) fn is_at(&self, place: Residence) -> bool {
         self.resident.contains(&place)
             || place == Residence::Host && self.resident.iter().any(|place| matches!(place, Residence::HostNode(_)))

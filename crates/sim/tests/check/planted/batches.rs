@@ -84,7 +84,7 @@ fn another_stream_does_not_wait_for_a_batch() -> TestResult {
 }
 
 #[test]
-fn what_follows_a_batch_in_its_stream_comes_behind_all_of_it() -> TestResult {
+fn later_work_of_the_stream_comes_behind_the_whole_batch() -> TestResult {
     innocent(|bench| {
         let stream = bench.non_blocking()?;
         let (from, to) = (bench.filled(64)?, bench.alloc(64)?);

@@ -10,7 +10,7 @@ use warploom_sys::types::{CUfunc_st, CUresult, CUstream_st};
 
 use super::{Place, enqueue};
 use crate::api::module::attributes::Limits;
-use crate::api::module::functions::{Found, function};
+use crate::api::module::functions::{ResolvedFunction, function};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
@@ -21,7 +21,7 @@ use crate::machine::launch::{KernelCall, Shape};
 use crate::topology::number;
 
 /// The function of a handle, if it is of the current context.
-fn of_current_context(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>) -> Status<Found> {
+fn of_current_context(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>) -> Status<ResolvedFunction> {
     let context = call.context(world)?;
     let found = function(call, world, handle)?;
     if found.context != context {
@@ -34,7 +34,7 @@ fn of_current_context(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>
 fn set(
     call: &Call<'_>,
     handle: Ptr<CUfunc_st>,
-    change: impl FnOnce(&Found, &mut LaunchState) -> Result<(), String>,
+    change: impl FnOnce(&ResolvedFunction, &mut LaunchState) -> Result<(), String>,
 ) -> Status {
     let mut world = call.world();
     let found = of_current_context(call, &world, handle)?;

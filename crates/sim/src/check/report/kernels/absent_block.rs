@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::thread::{ThreadInfo, Where, times};
 
-/// Shared memory of a block of a cluster that another accesses, and nothing makes sure that the block is there.
+/// Shared memory of a block of a cluster that another accesses, and nothing makes sure that the block is
+/// there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AbsentBlock {
