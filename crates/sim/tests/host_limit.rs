@@ -1,4 +1,5 @@
-//! Host memory follows use: untouched memory is free, and past a limit calls are refused and the process lives.
+//! Host memory follows use: untouched memory is free, and past a limit calls are refused and the process
+//! lives.
 //!
 //! All of it is one test, because the memory of the whole process counts.
 

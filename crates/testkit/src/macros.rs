@@ -14,8 +14,8 @@
 /// `sim fn` is for what the real driver leaves undefined, such as the use of a destroyed handle: it crashes, or answers one
 /// thing today and another tomorrow, and the simulator promises more.
 ///
-/// `unchecked fn` is for accesses beyond memory, which are findings, and for addresses: a machine that checks puts
-/// allocations further apart.
+/// `unchecked fn` is for accesses beyond memory, which are findings, and for addresses: a machine that checks
+/// puts allocations further apart.
 ///
 /// A body gets an initialised `&Driver` and may use `?`.
 #[macro_export]

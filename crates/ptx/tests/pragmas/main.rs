@@ -1,4 +1,5 @@
-//! Strings of `.pragma`, taken and refused as `ptxas` 13.4 takes and refuses them, and the bytes that loads use.
+//! Strings of `.pragma`, taken and refused as `ptxas` 13.4 takes and refuses them, and the bytes that loads
+//! use.
 
 use warploom_ptx::{Grid, Hazard, Launch, Program, Step, TrapKind, VecMemory, Watched, Watches};
 

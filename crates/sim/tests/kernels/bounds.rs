@@ -1,4 +1,5 @@
-//! Accesses beyond memory: mapped memory can be accessed, as on an H200, and a machine that checks reports it.
+//! Accesses beyond memory: mapped memory can be accessed, as on an H200, and a machine that checks reports
+//! it.
 
 use std::ffi::CString;
 use std::ptr::null_mut;
