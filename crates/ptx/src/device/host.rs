@@ -52,6 +52,13 @@ pub trait Host {
         false
     }
 
+    /// A value of the machine, by its kind and number: the result of the function `warploom_device_value`, by which hosts
+    /// give kernels what no register has. Without one, kernels get the least number of 64 bits.
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        let _ = (kind, number);
+        None
+    }
+
     /// The value of `%globaltimer`, in nanoseconds.
     fn nanoseconds(&self) -> u64 {
         0
@@ -164,6 +171,10 @@ impl<T: Host> Host for &T {
         T::set_condition(self, access, handle, value)
     }
 
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        T::device_value(self, kind, number)
+    }
+
     fn nanoseconds(&self) -> u64 {
         T::nanoseconds(self)
     }
@@ -206,6 +217,10 @@ impl<T: Host> Host for std::sync::Arc<T> {
 
     fn set_condition(&self, access: &Access, handle: u64, value: u32) -> bool {
         T::set_condition(self, access, handle, value)
+    }
+
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        T::device_value(self, kind, number)
     }
 
     fn nanoseconds(&self) -> u64 {

@@ -22,6 +22,7 @@ pub(crate) mod function;
 mod kernel;
 pub(crate) mod matrix;
 pub(crate) mod operation;
+mod pressure;
 pub(crate) mod slot;
 pub(crate) mod space;
 mod stack;

@@ -1,5 +1,7 @@
 //! State of a device.
 
+use std::collections::BTreeSet;
+
 use warploom_sys::types::CUresult;
 
 use crate::ffi::handle::ContextHandle;
@@ -14,8 +16,31 @@ pub(crate) struct Device {
     /// Reference count of the primary context.
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
+    /// Callbacks for notifications of the device.
+    pub(crate) notifications: Notifications,
     /// The sticky error of a kernel's fault: the process can no longer use the device.
     pub(super) fault: Option<CUresult>,
+}
+
+/// The callbacks that are registered for notifications, by their numbers.
+#[derive(Default)]
+pub(crate) struct Notifications {
+    registered: BTreeSet<usize>,
+    last: usize,
+}
+
+impl Notifications {
+    /// Registers a callback. Returns its number.
+    pub(crate) fn register(&mut self) -> usize {
+        self.last += 1;
+        self.registered.insert(self.last);
+        self.last
+    }
+
+    /// Removes a callback; `false` if there is none of that number.
+    pub(crate) fn unregister(&mut self, number: usize) -> bool {
+        self.registered.remove(&number)
+    }
 }
 
 impl Device {
@@ -25,6 +50,7 @@ impl Device {
             primary: None,
             retained: 0,
             primary_flags: 0,
+            notifications: Notifications::default(),
             fault: None,
         })
     }

@@ -14,6 +14,7 @@ use crate::machine::capture::Captures;
 use crate::machine::clock::Clock;
 use crate::machine::code::Code;
 use crate::machine::context::Context;
+use crate::machine::coredump::CoredumpSettings;
 use crate::machine::device::Device;
 use crate::machine::event::Event;
 use crate::machine::graph::Graphs;
@@ -54,6 +55,8 @@ pub(crate) struct World {
     pub(super) code: Code,
     pub(super) graphs: Graphs,
     pub(super) captures: Captures,
+    /// The settings of core dumps for new contexts.
+    pub(super) coredump: CoredumpSettings,
     pub(super) engine: Engine,
     pub(super) planned_failures: PlannedFailures,
     /// Ops store the number of their call.
@@ -96,6 +99,7 @@ impl World {
             code: Code::new(id),
             graphs: Graphs::new(id, topology.devices.len()),
             captures: Captures::default(),
+            coredump: CoredumpSettings::default(),
             engine,
             planned_failures: PlannedFailures::default(),
             numbers_calls: trace.is_some(),

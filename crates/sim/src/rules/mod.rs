@@ -5,6 +5,7 @@
 
 mod class;
 mod table;
+pub(crate) mod width;
 
 use warploom_sys::Function;
 
@@ -16,7 +17,7 @@ use self::class::Classes;
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     /// Works before `cuInit`. The functions that destroy an object look at their handle first, and before
-    /// `cuInit` there is no object.
+    /// `cuInit` there is no object; settings of core dumps and the error log belong to the process.
     pub(crate) before_init: bool,
     /// Is permitted inside a host function: it works on objects that are named by handle, and needs neither
     /// the current context nor an allocator.
@@ -85,9 +86,22 @@ mod tests {
                 cuGetExportTable,
                 cuGetProcAddress,
                 cuGetProcAddress_v2,
+                cuCtxDestroy,
                 cuCtxDestroy_v2,
+                cuStreamDestroy,
                 cuStreamDestroy_v2,
-                cuEventDestroy_v2
+                cuEventDestroy,
+                cuEventDestroy_v2,
+                cuProfilerInitialize,
+                cuCoredumpGetAttribute,
+                cuCoredumpGetAttributeGlobal,
+                cuCoredumpSetAttribute,
+                cuCoredumpSetAttributeGlobal,
+                cuLogsCurrent,
+                cuLogsDumpToFile,
+                cuLogsDumpToMemory,
+                cuLogsRegisterCallback,
+                cuLogsUnregisterCallback,
             ]
         );
     }
@@ -104,7 +118,10 @@ mod tests {
     #[test]
     fn functions_about_devices_do_not_act_on_the_current_context() {
         for function in where_not(|rule| rule.on_current_context) {
-            assert!(["init", "device", "context"].contains(&function.family()), "{function}");
+            assert!(
+                ["init", "device", "context", "coredump", "logs", "notification"].contains(&function.family()),
+                "{function}"
+            );
         }
         assert!(!of(Function::cuDeviceGetName).on_current_context);
         assert!(of(Function::cuMemGetInfo_v2).on_current_context);

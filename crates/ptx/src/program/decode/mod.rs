@@ -39,6 +39,7 @@ mod pragma;
 mod scope;
 mod synchronize;
 mod table;
+mod tensor_map;
 mod types;
 mod variable;
 

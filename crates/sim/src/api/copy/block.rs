@@ -14,7 +14,7 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype, CUstream_st};
 
-use super::access::{End, Named, find};
+use super::access::{Actor, End, Named, find};
 use super::peer::{party, serialized};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::host_memory::Intent;
@@ -159,8 +159,12 @@ impl Descriptor {
     fn resolve(&self, call: &Call<'_>, world: &Guard<'_>, devices: [u16; 2]) -> Status<(End, End, Shape)> {
         let Descriptor { to, from, extent } = self;
         let (to, from) = (to.layout(call, *extent)?, from.layout(call, *extent)?);
-        let to_end = find(call, world, devices[0], to.start, to.span, Intent::Write)?;
-        let from_end = find(call, world, devices[1], from.start, from.span, Intent::Read)?;
+        let actors = match devices {
+            [device, other] if device == other => [Actor::copying(device, to.start.1, from.start.1); 2],
+            devices => devices.map(Actor::alone),
+        };
+        let to_end = find(call, world, actors[0], to.start, to.span, Intent::Write)?;
+        let from_end = find(call, world, actors[1], from.start, from.span, Intent::Read)?;
         let shape = shape(*extent, (&to_end, &to), (&from_end, &from));
         Ok((to_end, from_end, shape))
     }

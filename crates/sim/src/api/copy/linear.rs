@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
-use super::access::{Named, find};
+use super::access::{Actor, Named, find};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::host_memory::Intent;
 use crate::ffi::status::Status;
@@ -30,8 +30,9 @@ fn line(
         return Ok(());
     }
     let device = world.queue(queue).owner.device;
-    let to = find(call, world, device, to, bytes, Intent::Write)?;
-    let from = find(call, world, device, from, bytes, Intent::Read)?;
+    let actor = Actor::copying(device, to.1, from.1);
+    let to = find(call, world, actor, to, bytes, Intent::Write)?;
+    let from = find(call, world, actor, from, bytes, Intent::Read)?;
     copy(call, world, queue, form, (to, from), Shape::Line(bytes))
 }
 

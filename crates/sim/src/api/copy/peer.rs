@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUctx_st, CUdeviceptr, CUstream_st};
 
-use super::access::{Named, find};
+use super::access::{Actor, Named, find};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
@@ -87,8 +87,8 @@ fn line(
     if bytes == 0 {
         return Ok(());
     }
-    let to = find(call, world, parties[0].device, (Named::Device, to.0), bytes, Intent::Write)?;
-    let from = find(call, world, parties[1].device, (Named::Device, from.0), bytes, Intent::Read)?;
+    let to = find(call, world, Actor::alone(parties[0].device), (Named::Device, to.0), bytes, Intent::Write)?;
+    let from = find(call, world, Actor::alone(parties[1].device), (Named::Device, from.0), bytes, Intent::Read)?;
     if world.captures().hold(queue) {
         return Err(call.uncapturable(world, queue, "a copy between contexts"));
     }

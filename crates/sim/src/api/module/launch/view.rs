@@ -9,13 +9,15 @@ use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 use warploom_engine::Mode;
 use warploom_ptx::{Access, Bounds, Direct, Fault, Freed, HeapProblem, Host, Memory, TrapKind};
+use warploom_sys::types::CUlimit;
 
 use super::overruns::{Overrun, Overruns};
 use super::reachable::ReachableMemory;
 use crate::ffi::handle::ContextHandle;
-use crate::machine::code::{MARGINS, room};
+use crate::machine::code::{MARGINS, room, runtime};
 use crate::machine::conditions::Conditions;
 use crate::machine::core::Core;
+use crate::machine::limits::LimitBounds;
 use crate::machine::world::World;
 use crate::memory::SimAddress;
 use crate::memory::shadow::Touched;
@@ -329,6 +331,27 @@ impl Host for View {
 
     fn set_condition(&self, _access: &Access, handle: u64, value: u32) -> bool {
         self.conditions.as_ref().is_some_and(|conditions| conditions.set(handle, value))
+    }
+
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        let core = self.core()?;
+        let topology = &core.topology;
+        match kind {
+            runtime::ORDINAL => Some(self.device.into()),
+            runtime::COUNT => i64::try_from(topology.devices.len()).ok(),
+            runtime::VERSION => Some(topology.driver_version.into()),
+            runtime::ATTRIBUTE => {
+                let number = i32::try_from(number).ok()?;
+                topology.attribute(self.device.into(), number).map(i64::from)
+            }
+            runtime::LIMIT => {
+                let bounds = LimitBounds::of(topology.devices.get(usize::from(self.device))?);
+                let world = core.world();
+                let limits = world.contexts().get(self.context)?.limits;
+                limits.get(CUlimit(number), &bounds).ok().and_then(|limit| i64::try_from(limit).ok())
+            }
+            _ => None,
+        }
     }
 
     fn nanoseconds(&self) -> u64 {
