@@ -101,7 +101,8 @@
 //! | `.maxntid`, `.reqntid` | launches of other blocks are refused |
 //! | `.reqnctapercluster` | the shape of clusters, unless the launch gives one |
 //! | `.maxclusterrank` | told by [`Kernel::max_cluster_blocks`]; the launch checks it |
-//! | `.explicitcluster`, `.blocksareclusters` | kept in the tree, and not used |
+//! | `.explicitcluster` | told by [`Kernel::needs_cluster`]; launches without clusters are refused |
+//! | `.blocksareclusters` | told by [`Kernel::counts_clusters`]; a launch multiplies its grid |
 //! | `.maxnreg`, `.minnctapersm`, `.maxnctapersm` | advice about registers; not used |
 //! | `.noreturn`, `.abi_preserve`, `.abi_preserve_control` | advice about calls; not used |
 //! | `.attribute(.managed)` | told by [`Variable::managed`] |
