@@ -11,7 +11,7 @@
 //! | [`FAULTS_VARIABLE`] | what goes wrong on it: a plan in TOML, or the path of one |
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
-//! | [`HOST_MEMORY_VARIABLE`] | how much of the host's memory simulated memory may take, such as `16G`; without it, half |
+//! | [`HOST_MEMORY_VARIABLE`] | host memory for simulated memory, such as `16G`; without it, half |
 //! | [`WORKERS_VARIABLE`] | how many threads run the blocks of a kernel; without it, as many as there are processors |
 //!
 //! ```text

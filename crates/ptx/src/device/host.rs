@@ -22,8 +22,8 @@ pub trait Host {
         Bounds::Declared
     }
 
-    /// Sees an access beyond declared bounds that hardware lets pass. The lowest of its lanes is the first to go
-    /// beyond.
+    /// Sees an access beyond declared bounds that hardware lets pass. The lowest of its lanes is the first to
+    /// go beyond.
     fn overrun(&self, access: &Access, kind: &TrapKind) {
         let _ = (access, kind);
     }

@@ -31,8 +31,8 @@ pub(crate) enum Spacing {
     /// As close as the driver puts them.
     #[default]
     Dense,
-    /// With unused bytes behind each, where there is room: an access behind the end does not reach a neighbour, so that
-    /// a machine that checks finds it.
+    /// With unused bytes behind each, where there is room: an access behind the end does not reach a
+    /// neighbour, so that a machine that checks finds it.
     Apart,
 }
 

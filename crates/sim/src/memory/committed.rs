@@ -1,7 +1,8 @@
 //! Committed pages: the host memory that simulated memory takes.
 //!
-//! Address space costs nothing. A page is committed when it is first written; one that is only read shares the system's
-//! page of zeros. The pages of all machines of the process are counted together, because the system counts them so.
+//! Address space costs nothing. A page is committed when it is first written; one that is only read shares
+//! the system's page of zeros. The pages of all machines of the process are counted together, because the
+//! system counts them so.
 #![expect(unsafe_code, reason = "gives pages of spans back to the system")]
 
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use rustix::mm::{Advice, madvise};
 /// The spans of the process: start, end, and true if all of their pages are private to it.
 static SPANS: RwLock<BTreeMap<u64, (u64, bool)>> = RwLock::new(BTreeMap::new());
 
-/// The lock is held for moments only. A child of `fork` may find it locked for ever; its spans are not counted then.
+/// The lock is held for moments only. A child of `fork` may find it locked for ever; its spans are not
+/// counted then.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 const PAGE: u64 = 4096;
@@ -46,8 +48,8 @@ pub(super) fn note_file(address: u64) {
     }
 }
 
-/// Fills whole pages with zeros by giving them back to the system. Returns those that it has filled; none if they are few,
-/// or not pages of a span that could be given back.
+/// Fills whole pages with zeros by giving them back to the system. Returns those that it has filled; none if
+/// they are few, or not pages of a span that could be given back.
 pub(super) fn release(host: usize, bytes: u64) -> Option<Range<u64>> {
     let (start, end) = ((host as u64).next_multiple_of(PAGE), (host as u64 + bytes) / PAGE * PAGE);
     if bytes < RELEASED || start >= end {
@@ -59,8 +61,8 @@ pub(super) fn release(host: usize, bytes: u64) -> Option<Range<u64>> {
         return None;
     }
     let pages = std::ptr::with_exposed_provenance_mut(start as usize);
-    // SAFETY: private pages of one span, mapped as long as the lock is held. Their bytes are to be zeros, and nobody's
-    // reference points to them (`SimAddress::new`).
+    // SAFETY: private pages of one span, mapped as long as the lock is held. Their bytes are to be zeros, and
+    // nobody's reference points to them (`SimAddress::new`).
     let advised = unsafe { madvise(pages, (end - start) as usize, Advice::LinuxDontNeed) };
     advised.is_ok().then_some(start..end)
 }

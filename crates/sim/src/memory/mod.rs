@@ -29,6 +29,7 @@ pub(crate) mod committed;
 mod device;
 mod heap;
 mod host;
+mod host_limit;
 mod in_flight;
 
 mod operation;
@@ -50,6 +51,7 @@ pub(crate) use blocks::{Block, Spacing};
 pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
+pub(crate) use host_limit::{Claim, HostLimit};
 pub(crate) use in_flight::InFlight;
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch, Transfer};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};

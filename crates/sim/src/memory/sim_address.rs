@@ -99,7 +99,8 @@ impl SimAddress {
         if pattern == 0
             && let Some(zeros) = committed::release(self.host, count * size)
         {
-            // The pages are filled; the ends remain. Pages start and end at elements, because those are aligned.
+            // The pages are filled; the ends remain. Pages start and end at elements, because those are
+            // aligned.
             let (before, behind) = (zeros.start - self.host as u64, self.host as u64 + count * size - zeros.end);
             self.fill_elements(0, element, before / size);
             self.offset(zeros.end - self.host as u64).fill_elements(0, element, behind / size);

@@ -114,6 +114,26 @@ fn check(driver: &Driver, function: CUfunction, memory: CUdeviceptr, rows: &[Row
 }
 
 driver_tests! {
+    fn a_grid_is_one_of_clusters_where_the_kernel_says_so(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let text = ".version 9.0\n.target sm_90\n.address_size 64
+            .visible .entry f(.param .u64 p) .blocksareclusters .reqntid 32 .reqnctapercluster 2 {
+            .reg .b32 %r<4>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [p];
+            atom.global.add.u32 %r0, [%rd1], 1; mov.u32 %r1, %nctaid.x; st.global.u32 [%rd1+4], %r1;
+            mov.u32 %r2, %nclusterid.x; st.global.u32 [%rd1+8], %r2; ret; }
+            .visible .entry only(.param .u64 p) .explicitcluster { ret; }";
+        let module = Module::load(driver, &CString::new(text)?)?;
+        let (function, memory) = (module.function("f")?, upload(driver, &[0; 3])?);
+        for threads in [32, 1] {
+            call!(driver.cuMemsetD32_v2(memory, 0, 3))?;
+            launch(driver, function, (3, threads), null_mut(), &mut arguments!(memory))?;
+            assert_eq!(download(driver, memory, 3)?, [192, 6, 3], "blocks of {threads}");
+        }
+        let alone = launch(driver, module.function("only")?, (4, 32), null_mut(), &mut arguments!(memory));
+        assert_eq!(code_of(alone), REFUSED);
+        call!(driver.cuMemFree_v2(memory))?;
+    }
+
     fn clusters_have_eight_blocks_at_most_unless_more_are_allowed(driver) {
         let _primary = Primary::of(driver, 0)?;
         let (module, memory) = (module(driver)?, upload(driver, &[0; 16])?);

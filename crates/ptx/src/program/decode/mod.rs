@@ -393,6 +393,8 @@ fn declared(function: &syntax::Function<'_>) -> Function {
         required_threads: function.bounds.required_threads,
         required_cluster: function.bounds.required_cluster,
         max_cluster_blocks: function.bounds.max_cluster_blocks,
+        explicit_cluster: function.bounds.explicit_cluster,
+        blocks_are_clusters: function.bounds.blocks_are_clusters,
         builtin: super::function::Builtin::named(function.name),
         ..Function::default()
     }

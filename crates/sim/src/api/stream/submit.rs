@@ -8,8 +8,8 @@ use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::host_limit::Claim;
 use crate::machine::world::Work;
+use crate::memory::Claim;
 use warploom_engine::{Mode, OpId, QueueId};
 
 impl Call<'_> {

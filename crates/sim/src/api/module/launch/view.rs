@@ -116,8 +116,8 @@ impl View {
         self.device
     }
 
-    /// Updates the snapshot of reachable memory, if the registry's version has changed or `again` is set. Returns the
-    /// reason if the kernel has to end because host memory has run out.
+    /// Updates the snapshot of reachable memory, if the registry's version has changed or `again` is set.
+    /// Returns the reason if the kernel has to end because host memory has run out.
     pub(super) fn look(&self, again: bool) -> Option<String> {
         let core = self.core()?;
         let mut world = core.world();
@@ -267,8 +267,8 @@ impl Memory for View {
     ) -> Result<u64, Fault> {
         let mut place = None;
         if let Err(fault) = self.each(address, bytes, true, |at, range| place = Some((at, range.len()))) {
-            // Where a word sticks out of an allocation, its bytes lie side by side all the same: it is aligned, so all
-            // of it is in one block, and a block's bytes have one distance.
+            // Where a word sticks out of an allocation, its bytes lie side by side all the same: it is
+            // aligned, so all of it is in one block, and a block's bytes have one distance.
             let pieces = self.beyond(access, address, bytes, true, fault)?;
             let word = pieces.first().and_then(|first| first.at.update(bytes, change));
             return word.ok_or(Fault { address });
