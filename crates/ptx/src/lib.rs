@@ -87,6 +87,33 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Directives and pragmas
+//!
+//! Those that NVRTC 12.0 to 13.4 and nvcc write, and their effect here:
+//!
+//! | directive | effect |
+//! |---|---|
+//! | `.version`, `.target`, `.address_size` | the [`Header`]; instructions of later versions and architectures are refused |
+//! | `.file`, `.loc` | traps and hazards name the line of the source |
+//! | `.section .debug_…` | read and not used |
+//! | `.visible`, `.extern`, `.weak`, `.common` | [`link`](mod@link) resolves names by them |
+//! | `.alias` | another name of a function |
+//! | `.maxntid`, `.reqntid` | launches of other blocks are refused |
+//! | `.reqnctapercluster` | the shape of clusters, unless the launch gives one |
+//! | `.maxclusterrank` | told by [`Kernel::max_cluster_blocks`]; the launch checks it |
+//! | `.explicitcluster`, `.blocksareclusters` | kept in the tree, and not used |
+//! | `.maxnreg`, `.minnctapersm`, `.maxnctapersm` | advice about registers, of which an interpreter has enough |
+//! | `.noreturn`, `.abi_preserve`, `.abi_preserve_control` | advice about calls; not used |
+//! | `.attribute(.managed)` | told by [`Variable::managed`] |
+//! | `.attribute(.unified(…))`, `.language` | kept in the tree, and not used |
+//!
+//! | pragma | effect |
+//! |---|---|
+//! | `used_bytes_mask N` | the next instruction, if it is a load, uses the bytes whose bits are set; others may be out of bounds, race, or be uninitialised |
+//! | `nounroll`, `frequency N` | advice about loops and branches; not used |
+//! | `enable_smem_spilling`, `mma_throughput`, `abi_param_reg N` | advice about registers, scheduling and calls; not used |
+//! | others | ignored; [`Program::warnings`] names them, as `ptxas` does. Outside of functions they are an error |
+//!
 //! # Precision
 //!
 //! Integer and IEEE arithmetic have the bits of the hardware, in every rounding. Functions that the hardware
@@ -107,7 +134,7 @@ mod race;
 pub mod syntax;
 
 pub use device::{
-    Access, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
+    Access, Bounds, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
     VecMemory,
 };
 pub use error::{Error, Position, Problem};

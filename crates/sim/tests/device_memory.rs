@@ -53,7 +53,7 @@ driver_tests! {
         }
     }
 
-    fn small_allocations_follow_each_other_in_steps_of_512(driver) {
+    unchecked fn small_allocations_follow_each_other_in_steps_of_512(driver) {
         let _primary = Primary::of(driver, 0)?;
         let sizes = [1, 1, 256, 256, 257, 512, 512, 513, 1024, 4096];
         let mut taken = Vec::new();

@@ -122,7 +122,7 @@ driver_tests! {
         call!(driver.cuMemFreeHost(memory))?;
     }
 
-    fn small_allocations_share_pages(driver) {
+    unchecked fn small_allocations_share_pages(driver) {
         let _primary = Primary::of(driver, 0)?;
         let mut taken = Vec::new();
         for bytes in [1, 1, 100, 4096, 4097] {

@@ -228,22 +228,6 @@ driver_tests! {
         assert_eq!(Arc::strong_count(&unpark), 1);
     }
 
-    threads fn an_event_that_is_moved_is_waited_for_where_it_is(driver) {
-        let context = driver.device(0)?.context()?;
-        let (first, second) = (context.stream()?, context.stream()?);
-        let (one, two) = (Gate::close(&first)?, Gate::close(&second)?);
-        let (unpark, waker) = Unpark::this_thread();
-        let point = first.record()?;
-        let mut completion = point.completion();
-        assert_eq!(poll(&mut completion, &waker), Poll::Pending);
-        second.record_into(&point)?;
-        one.open();
-        unpark.wait();
-        assert_eq!(poll(&mut completion, &waker), Poll::Pending);
-        two.open();
-        block_on(completion)?;
-    }
-
     threads fn a_host_function_is_awaited(driver) {
         let stream = driver.device(0)?.context()?.stream()?;
         let (go, wait) = mpsc::channel();

@@ -144,7 +144,7 @@ fn events_leave_nothing_behind() -> TestResult {
         let (start, end) = (first.record_timed()?, first.record_timed()?);
         second.wait(&end)?;
         second.wait_for(&first)?;
-        first.record_into(&first.record_with(EventOptions::untimed().blocking_sync())?)?;
+        first.record_into(&mut first.record_with(EventOptions::untimed().blocking_sync())?)?;
         end.synchronize()?;
         end.is_complete()?;
         end.elapsed_ms(&start)?;

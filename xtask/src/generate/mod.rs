@@ -2,6 +2,7 @@
 
 mod bindings;
 mod functions;
+mod symbols;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use crate::wheels;
 const TYPES: &str = "crates/sys/src/generated/types.rs";
 const FUNCTIONS: &str = "crates/sys/src/generated/functions.rs";
 const CODES: &str = "crates/sys/src/generated/codes.rs";
+const SYMBOLS: &str = "crates/sys/symbols.txt";
 const LIST: &str = "crates/sys/functions.txt";
 
 /// The headers, and the parser that reads them.
@@ -62,5 +64,6 @@ fn generate() -> Result<Vec<(PathBuf, String)>, String> {
         (root.join(TYPES), bindings.types()),
         (root.join(CODES), bindings.codes()?),
         (root.join(FUNCTIONS), functions::render(&rows, &bindings)?),
+        (root.join(SYMBOLS), symbols::render(&wheels.include)?),
     ])
 }

@@ -4,6 +4,7 @@
 //! text that differs from the one for the architecture before it in its target alone is not kept.
 
 mod nvrtc;
+mod registers;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -56,6 +57,8 @@ pub(crate) fn write() -> Result<String, String> {
     }
     let (path, taken) = (verdicts::path()?, verdicts::ask(&unpacked.join(ASSEMBLER))?);
     fs::write(&path, &taken).map_err(at(&path))?;
+    let path = registers::path()?;
+    fs::write(&path, registers::ask(&unpacked.join(ASSEMBLER))?).map_err(at(&path))?;
     Ok(format!("ptx: {count} texts, and {} instructions that the assembler takes", taken.lines().count()))
 }
 
@@ -82,6 +85,10 @@ pub(crate) fn check() -> Result<String, String> {
     let path = verdicts::path()?;
     if verdicts::ask(&unpacked.join(ASSEMBLER))? != fs::read_to_string(&path).map_err(at(&path))? {
         return Err(format!("{} is not what the assembler takes; run `cargo xtask ptx`", path.display()));
+    }
+    let path = registers::path()?;
+    if registers::ask(&unpacked.join(ASSEMBLER))? != fs::read_to_string(&path).map_err(at(&path))? {
+        return Err(format!("{} is not what the assembler says; run `cargo xtask ptx`", path.display()));
     }
     Ok(format!(
         "ptx --check: {count} texts are reproduced byte for byte, and assemble with {more} of single instructions"

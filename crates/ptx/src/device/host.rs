@@ -1,6 +1,8 @@
 //! Services of the host that runs a kernel: output, the heap, conditions, time, and callbacks for observers.
 
 use super::access::{Access, Fault};
+use super::bounds::Bounds;
+use super::trap::TrapKind;
 
 /// The number of the cluster's barrier, which no instruction can name: those of the block are 0 to 15.
 pub(crate) const CLUSTER_BARRIER: u32 = 16;
@@ -14,6 +16,17 @@ pub trait Host {
     /// True if [`shared`](Self::shared) and [`event`](Self::event) are to be called; if not, they cost
     /// nothing.
     const WATCHES_SHARED: bool = false;
+
+    /// The bounds that accesses to shared, local and parameter memory are held to; asked at the launch.
+    fn bounds(&self) -> Bounds {
+        Bounds::Declared
+    }
+
+    /// Sees an access beyond declared bounds that hardware lets pass. The lowest of its lanes is the first to go
+    /// beyond.
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        let _ = (access, kind);
+    }
 
     /// Takes the output of one thread's `printf`.
     fn print(&self, text: &str) {
@@ -132,6 +145,14 @@ pub enum Event {
 impl<T: Host> Host for &T {
     const WATCHES_SHARED: bool = T::WATCHES_SHARED;
 
+    fn bounds(&self) -> Bounds {
+        T::bounds(self)
+    }
+
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        T::overrun(self, access, kind);
+    }
+
     fn print(&self, text: &str) {
         T::print(self, text);
     }
@@ -171,6 +192,14 @@ impl<T: Host> Host for &T {
 
 impl<T: Host> Host for std::sync::Arc<T> {
     const WATCHES_SHARED: bool = T::WATCHES_SHARED;
+
+    fn bounds(&self) -> Bounds {
+        T::bounds(self)
+    }
+
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        T::overrun(self, access, kind);
+    }
 
     fn print(&self, text: &str) {
         T::print(self, text);

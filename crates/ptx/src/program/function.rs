@@ -1,5 +1,7 @@
 //! Decoded functions and calls.
 
+use std::sync::OnceLock;
+
 use super::slot::Slot;
 
 /// A function with its place in the code.
@@ -34,6 +36,27 @@ pub(crate) struct Function {
     pub(crate) required_cluster: Option<[u32; 3]>,
     pub(crate) max_cluster_blocks: Option<u32>,
     pub(crate) builtin: Option<Builtin>,
+    /// Where its text reads and writes registers, in the order of the instructions.
+    pub(crate) touches: Box<[Touch]>,
+    pub(crate) max_registers: Option<u32>,
+    pub(crate) min_blocks: Option<u32>,
+    /// Of a kernel: registers that a thread needs, once they were asked for.
+    pub(crate) registers: OnceLock<u32>,
+}
+
+/// A read or a write of a register that the text names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) pc: u32,
+    pub(crate) register: u32,
+    pub(crate) is_long: bool,
+    pub(crate) is_write: bool,
+}
+
+impl Touch {
+    pub(crate) fn new(is_long: bool, slot: Slot, pc: u32, is_write: bool) -> Touch {
+        Touch { pc, register: slot.value(), is_long, is_write }
+    }
 }
 
 impl Function {

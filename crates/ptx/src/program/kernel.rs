@@ -1,7 +1,14 @@
 //! Kernels and their parameters, as a launch needs them.
 
-use super::Program;
 use super::function::Function;
+use super::{Program, pressure};
+
+/// Registers and threads of a multiprocessor, and the most blocks on it, as assemblers count with them.
+const REGISTERS: u64 = 65536;
+const THREADS: u64 = 2048;
+const BLOCKS: u32 = 32;
+/// The registers that a number of threads leaves to each are a multiple of this.
+const STEP: u32 = 8;
 
 /// A kernel of a program.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +69,26 @@ impl<'p> Kernel<'p> {
     /// functions that call themselves, and calls through addresses, need more than can be known.
     pub fn local_bytes(self) -> usize {
         self.function().needed as usize
+    }
+
+    /// Registers that a thread needs, as an assembler without a bound would have them: an estimate, from the values
+    /// that are live together and the order that hides latency.
+    pub fn registers(self) -> u32 {
+        *self.function().registers.get_or_init(|| pressure::registers(&self.program.code, self.index).min(255))
+    }
+
+    /// The most registers of a thread, where the text says it: by `.maxnreg`, or by the threads of a block and the blocks
+    /// that a multiprocessor shall hold.
+    pub fn register_bound(self) -> Option<u32> {
+        let function = self.function();
+        let by_threads = self.required_threads().or(self.max_threads()).map(|bound| {
+            let threads: u64 = bound.iter().map(|size| u64::from(*size)).product();
+            let threads = threads.next_multiple_of(32).max(32);
+            let blocks = function.min_blocks.filter(|blocks| *blocks <= BLOCKS).unwrap_or(1).max(1);
+            let all = Some(threads.saturating_mul(blocks.into())).filter(|all| *all <= THREADS).unwrap_or(threads);
+            (REGISTERS / all) as u32 / STEP * STEP
+        });
+        [function.max_registers, by_threads].into_iter().flatten().min()
     }
 
     /// The most threads of a block, in each dimension, where the text says it.

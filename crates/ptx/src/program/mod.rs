@@ -22,6 +22,7 @@ pub(crate) mod function;
 mod kernel;
 pub(crate) mod matrix;
 pub(crate) mod operation;
+mod pressure;
 pub(crate) mod slot;
 pub(crate) mod space;
 mod stack;
@@ -67,8 +68,23 @@ pub(crate) struct Code {
     pub(crate) conversions: Vec<Conversion>,
     /// Slots and targets of instructions that have more of them than fit.
     pub(crate) lists: Vec<Slot>,
+    /// Loads of which not all bytes are used: the instruction, and a bit for each byte that is.
+    used_bytes: Vec<(u32, u32)>,
+    warnings: Vec<String>,
     variables: Vec<Variable>,
     relocations: Vec<Relocation>,
+}
+
+impl Code {
+    /// The bytes that a load uses, a bit for each, if it is said.
+    #[inline]
+    pub(crate) fn used_bytes(&self, pc: u32) -> Option<u32> {
+        if self.used_bytes.is_empty() {
+            return None;
+        }
+        let index = self.used_bytes.binary_search_by_key(&pc, |(pc, _)| *pc).ok()?;
+        Some(self.used_bytes[index].1)
+    }
 }
 
 impl Program {
@@ -90,6 +106,11 @@ impl Program {
     pub fn from_text(text: &str) -> Result<Program, Error> {
         let module = Module::parse(text)?;
         decode::decode(&module).map_err(|refusal| refusal.in_text(text))
+    }
+
+    /// Remarks about the text that did not keep it from being decoded: pragmas that are not known.
+    pub fn warnings(&self) -> &[String] {
+        &self.code.warnings
     }
 
     /// Refuses a text that no others could be added to so that it runs.

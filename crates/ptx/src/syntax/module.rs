@@ -1,6 +1,6 @@
 //! Modules: a whole text.
 
-use super::{Function, Header, Variable};
+use super::{Function, Header, Pragma, Variable};
 use crate::error::Position;
 
 /// A PTX text, taken apart.
@@ -19,7 +19,7 @@ pub struct Module<'t> {
     /// Debug information.
     pub sections: Vec<Section<'t>>,
     /// The strings of `.pragma` outside of functions.
-    pub pragmas: Vec<&'t str>,
+    pub pragmas: Vec<Pragma<'t>>,
 }
 
 /// `.alias name, function;`

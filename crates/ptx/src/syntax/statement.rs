@@ -36,8 +36,17 @@ pub enum Statement<'t> {
     Prototype(Box<Prototype<'t>>),
     /// `.loc 1 23 5`
     Location(Location<'t>),
-    /// `.pragma "nounroll";`
-    Pragma(&'t str),
+    /// `.pragma "nounroll";`; several in one directive are a statement each.
+    Pragma(Pragma<'t>),
+}
+
+/// One string of a `.pragma`: advice to a compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pragma<'t> {
+    /// Where the string stands.
+    pub place: Position,
+    /// The string, without quotes.
+    pub text: &'t str,
 }
 
 /// A place that branches name.

@@ -11,7 +11,8 @@ const TYPES: [&str; 22] = [
 ];
 
 /// What registers the texts declare.
-pub(crate) const REGISTERS: &str = ".reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %q<10>;";
+pub(crate) const REGISTERS: &str =
+    ".reg .pred %p<8>; .reg .b8 %b<8>; .reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %q<10>;";
 
 /// Where registers of a type are.
 fn file(scalar: &str) -> char {
@@ -129,6 +130,21 @@ impl Candidates {
         }
     }
 
+    /// Conversions with a byte in a register of 8 bits, which some of them ask for.
+    fn bytes(&mut self, t: &str) {
+        let file = file(t);
+        for modifiers in combined(&[
+            &["", ".rn", ".rz", ".rm", ".rp", ".rna", ".rni", ".rzi", ".rmi", ".rpi"],
+            &["", ".ftz"],
+            &["", ".sat", ".relu", ".satfinite"],
+        ]) {
+            for byte in ["u8", "s8", "b8"] {
+                self.add(&format!("cvt{modifiers}.{byte}.{t}"), &format!("%b1, %{file}2"));
+                self.add(&format!("cvt{modifiers}.{t}.{byte}"), &format!("%{file}1, %b2"));
+            }
+        }
+    }
+
     fn memory(&mut self, t: &str) {
         let file = file(t);
         let changes = [".add", ".min", ".max", ".inc", ".dec", ".and", ".or", ".xor", ".exch"];
@@ -194,6 +210,7 @@ pub(crate) fn all() -> Vec<String> {
         candidates.arithmetic(scalar);
         candidates.bits(scalar);
         candidates.choices(scalar);
+        candidates.bytes(scalar);
         candidates.memory(scalar);
         candidates.warps(scalar);
     }

@@ -10,6 +10,7 @@
 mod cross;
 pub(crate) mod handle;
 pub(crate) mod host_memory;
+pub(crate) mod jit_link;
 pub(crate) mod node_params;
 mod plain;
 mod pointer;

@@ -1,6 +1,6 @@
 //! A driver call in progress: its machine, its log, the current context, and waiting.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use warploom_engine::{Mode, OpId, QueueId};
@@ -21,6 +21,8 @@ pub(crate) struct Call<'a> {
     per_thread: bool,
     /// The stream of the call is captured.
     feeds_graph: Cell<bool>,
+    /// Reasons of a refusal, for the error log.
+    reasons: RefCell<Vec<String>>,
 }
 
 const IN_HOST_FUNCTION: &str = "a host function may only use streams and events, by their handles";
@@ -28,7 +30,7 @@ const IN_HOST_FUNCTION: &str = "a host function may only use streams and events,
 impl<'a> Call<'a> {
     /// A call of a machine's function, or of its variant in which stream 0 is the per-thread default stream.
     pub(crate) fn new(core: &'a Arc<Core>, function: Function, per_thread: bool) -> Self {
-        Self { core, function, per_thread, feeds_graph: Cell::new(false) }
+        Self { core, function, per_thread, feeds_graph: Cell::new(false), reasons: RefCell::default() }
     }
 
     pub(crate) fn core(&self) -> &'a Arc<Core> {
@@ -69,8 +71,15 @@ impl<'a> Call<'a> {
     }
 
     fn log(&self, code: CUresult, reason: impl Into<String>, kind: LogKind) -> CUresult {
-        self.core.log.add(LogEntry { function: self.function, code, reason: reason.into(), kind });
+        let reason = reason.into();
+        self.reasons.borrow_mut().push(reason.clone());
+        self.core.log.add(LogEntry { function: self.function, code, reason, kind });
         code
+    }
+
+    /// Tells the driver's error log that the call failed. The machine's lock is not held: callbacks are called.
+    pub(crate) fn report_failure(&self, code: CUresult) {
+        self.core.log.errors.report(self.function, code, self.reasons.take());
     }
 
     /// An object by the handle that a C caller passed; `otherwise` is the status for an invalid handle.

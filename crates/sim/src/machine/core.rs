@@ -36,6 +36,8 @@ pub(crate) struct Core {
     pub(crate) home: Home,
     pub(crate) faults: Arc<Faults>,
     pub(crate) initialized: AtomicBool,
+    /// Set once a context with 32-bit device addresses has been created.
+    pub(crate) has_narrow_contexts: AtomicBool,
     /// The time limit of a kernel.
     pub(crate) watchdog: Option<Duration>,
     output: Option<Output>,
@@ -98,6 +100,7 @@ impl Core {
             home: Home::new()?,
             faults: Arc::new(instruments.faults),
             initialized: AtomicBool::new(false),
+            has_narrow_contexts: AtomicBool::new(false),
             watchdog: instruments.watchdog,
             output: instruments.output,
             workers: instruments.workers.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),

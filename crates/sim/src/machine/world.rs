@@ -14,6 +14,7 @@ use crate::machine::capture::Captures;
 use crate::machine::clock::{Clock, Timed};
 use crate::machine::code::Code;
 use crate::machine::context::Context;
+use crate::machine::coredump::CoredumpSettings;
 use crate::machine::device::Device;
 use crate::machine::event::Event;
 use crate::machine::graph::Graphs;
@@ -24,7 +25,7 @@ use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
 use crate::machine::work::{self, Note, Owner, Reached};
-use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
+use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Activity, Ended, Recorder};
@@ -59,6 +60,8 @@ pub(crate) struct World {
     pub(super) code: Code,
     pub(super) graphs: Graphs,
     pub(super) captures: Captures,
+    /// The settings of core dumps for new contexts.
+    pub(super) coredump: CoredumpSettings,
     pub(super) engine: Engine,
     pub(super) planned_failures: PlannedFailures,
     /// Ops store the number of their call.
@@ -91,7 +94,8 @@ impl World {
         findings: Arc<Findings>,
         trace: Option<Arc<Recorder>>,
     ) -> std::io::Result<Self> {
-        let devices = topology.devices.iter().map(Device::new).collect::<Result<_, _>>()?;
+        let spacing = if findings.is_on() { Spacing::Apart } else { Spacing::Dense };
+        let devices = topology.devices.iter().map(|spec| Device::new(spec, spacing)).collect::<Result<_, _>>()?;
         Ok(Self {
             devices,
             contexts: Objects::new(id),
@@ -103,11 +107,12 @@ impl World {
             memory: Registry::new(),
             physical: Objects::new(id),
             virtual_memory: VirtualMemory::default(),
-            host_memory: HostMemory::new(),
-            managed_memory: ManagedMemory::new(topology),
+            host_memory: HostMemory::new(spacing),
+            managed_memory: ManagedMemory::new(topology, spacing),
             code: Code::new(id),
             graphs: Graphs::new(id, topology.devices.len()),
             captures: Captures::default(),
+            coredump: CoredumpSettings::default(),
             engine,
             planned_failures: PlannedFailures::default(),
             numbers_calls: trace.is_some(),

@@ -159,7 +159,7 @@ impl Registry {
     }
 
     /// The first allocation that starts behind an address.
-    fn after(&self, address: u64) -> Option<&Allocation> {
+    pub(crate) fn after(&self, address: u64) -> Option<&Allocation> {
         self.by_base.range(address..).find(|(base, _)| **base > address).map(|(_, allocation)| allocation)
     }
 

@@ -45,7 +45,7 @@ pub(crate) use allocation::{Allocation, Registry};
 pub(crate) use backing::{
     Backing, GraphBlock, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
 };
-pub(crate) use blocks::Block;
+pub(crate) use blocks::{Block, Spacing};
 pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;

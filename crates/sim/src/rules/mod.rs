@@ -5,6 +5,7 @@
 
 mod class;
 mod table;
+pub(crate) mod width;
 
 use warploom_sys::Function;
 
@@ -104,7 +105,10 @@ mod tests {
     #[test]
     fn functions_about_devices_do_not_act_on_the_current_context() {
         for function in where_not(|rule| rule.on_current_context) {
-            assert!(["init", "device", "context"].contains(&function.family()), "{function}");
+            assert!(
+                ["init", "device", "context", "coredump", "logs", "notification"].contains(&function.family()),
+                "{function}"
+            );
         }
         assert!(!of(Function::cuDeviceGetName).on_current_context);
         assert!(of(Function::cuMemGetInfo_v2).on_current_context);

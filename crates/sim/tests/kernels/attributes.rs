@@ -1,11 +1,28 @@
 //! What kernels are like, and how many blocks of them a device holds.
 
+use std::ffi::CString;
 use std::ptr::null_mut;
 
 use warploom_testkit::sys::types::CUfunction_attribute as Attribute;
 use warploom_testkit::{Primary, answers, call, driver_tests};
 
 use crate::support::{Module, bounds, memory, reduce, vector};
+
+/// A kernel with 79 values that are live at once.
+fn many_values(directives: &str) -> CString {
+    let mut body = String::new();
+    for value in 1..80 {
+        body.push_str(&format!("ld.volatile.global.u32 %r{value}, [%rd1+{}];\n", 4 * value));
+    }
+    for value in 1..80 {
+        body.push_str(&format!("st.volatile.global.u32 [%rd1+{}], %r{value};\n", 4 * value));
+    }
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 data) {directives} {{\n\
+         .reg .b32 %r<80>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [data];\n{body}ret; }}\n"
+    );
+    CString::new(text).expect("a text without zeros")
+}
 
 driver_tests! {
     fn a_kernel_tells_what_it_needs(driver) {
@@ -31,6 +48,43 @@ driver_tests! {
         assert_eq!(get(function, Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?, 1024);
         let mut value = 0;
         answers!(driver.cuFuncGetAttribute(&mut value, Attribute(99), saxpy), CUDA_ERROR_INVALID_VALUE);
+    }
+
+    fn registers_follow_need_and_bounds(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        // Directives, the option, and what an H200 answered: registers, local bytes, the most threads.
+        for (directives, option, registers, local) in [
+            ("", None, 72..=120, 0..=0),
+            ("", Some(1), 24..=24, 240..=410),
+            ("", Some(32), 32..=32, 168..=280),
+            ("", Some(40), 40..=40, 132..=220),
+            ("", Some(64), 64..=64, 60..=100),
+            ("", Some(1000), 72..=120, 0..=0),
+            (".maxnreg 40", Some(16), 40..=40, 132..=220),
+            (".maxntid 1024, 1, 1", Some(16), 64..=64, 60..=100),
+            (".maxntid 512, 1, 1 .minnctapersm 4", None, 32..=32, 168..=280),
+            (".maxntid 256, 1, 1 .minnctapersm 6", Some(128), 40..=40, 132..=220),
+        ] {
+            let module = Module::bounded(driver, &many_values(directives), option)?;
+            let function = module.function("k")?;
+            let get = |attribute| {
+                let mut value = -2;
+                call!(driver.cuFuncGetAttribute(&mut value, attribute, function)).map(|()| value)
+            };
+            let what = format!("{directives} {option:?}");
+            let found = get(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
+            assert!(registers.contains(&found), "{what}: {found} registers");
+            let found = get(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?;
+            assert!(local.contains(&found), "{what}: {found} bytes");
+            if registers.start() != registers.end() {
+                assert_eq!(get(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?, 640, "{what}");
+                let mut blocks = -1;
+                call!(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, 256, 0))?;
+                assert_eq!(blocks, 2, "{what}");
+            }
+        }
+        let none = Module::bounded(driver, &many_values(""), Some(0));
+        assert!(none.is_err_and(|error| error.to_string().contains("CUDA_ERROR_INVALID_VALUE")));
     }
 
     fn more_dynamic_shared_memory_is_had_by_asking_for_it(driver) {

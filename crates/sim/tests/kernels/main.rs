@@ -1,6 +1,7 @@
 //! Modules, libraries, launches and occupancy, with the kernels of `crates/ptx/kernels`.
 
 mod attributes;
+mod bounds;
 mod clusters;
 mod containers;
 mod devices;
@@ -15,3 +16,4 @@ mod refused;
 mod spread;
 mod support;
 mod sweep;
+mod tensor_map;

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warploom_testkit::driver::{Driver, Error};
-use warploom_testkit::sys::types::{CUdeviceptr, CUfunction, CUmodule, CUstream};
+use warploom_testkit::sys::types::{CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUstream};
 use warploom_testkit::{TestResult, call};
 
 macro_rules! kernels {
@@ -45,6 +45,15 @@ impl Module {
     pub(crate) fn load(driver: &Driver, text: &CString) -> TestResult<Module> {
         let mut handle = null_mut();
         call!(driver.cuModuleLoadData(&mut handle, text.as_ptr().cast()))?;
+        Ok(Module { driver: driver.clone(), handle })
+    }
+
+    /// The same with a bound on the registers of a thread.
+    pub(crate) fn bounded(driver: &Driver, text: &CString, bound: Option<usize>) -> TestResult<Module> {
+        let (mut handle, mut option) = (null_mut(), CUjit_option::CU_JIT_MAX_REGISTERS);
+        let mut value = std::ptr::without_provenance_mut(bound.unwrap_or(0));
+        let count = u32::from(bound.is_some());
+        call!(driver.cuModuleLoadDataEx(&mut handle, text.as_ptr().cast(), count, &mut option, &mut value))?;
         Ok(Module { driver: driver.clone(), handle })
     }
 

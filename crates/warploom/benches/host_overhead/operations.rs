@@ -121,7 +121,8 @@ impl Bench {
         let (event, stream) = (self.event.as_raw(), self.stream.as_raw());
         // SAFETY: the bench keeps both alive.
         let raw = repeat(move || success(unsafe { record(event, stream) }));
-        let ours = repeat(|| self.stream.record_into(&self.event));
+        let mut other = self.stream.record()?;
+        let ours = repeat(move || self.stream.record_into(&mut other));
         Ok(Row::new("record an event again", raw, ours))
     }
 

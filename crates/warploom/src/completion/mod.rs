@@ -115,8 +115,17 @@ impl Stream {
 }
 
 impl<T: Timing> Event<T> {
-    /// A future that is ready when the event is done. An event that is [moved](Stream::record_into) meanwhile
-    /// is waited for where it is then.
+    /// A future that is ready when the event is done. The event cannot be [moved](Stream::record_into)
+    /// meanwhile:
+    ///
+    /// ```compile_fail,E0502
+    /// # use warploom::{Event, Result, Stream};
+    /// # async fn moved(mut event: Event, stream: &Stream) -> Result<()> {
+    /// let completion = event.completion();
+    /// stream.record_into(&mut event)?;
+    /// completion.await
+    /// # }
+    /// ```
     pub fn completion(&self) -> Completion<&Event<T>> {
         Completion::new(Ok(self))
     }

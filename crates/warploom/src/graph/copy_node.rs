@@ -20,7 +20,8 @@ use crate::{Context, CopyError, DeviceCopy, MemoryError, Result, Rows, RowsMut};
 #[derive(Clone)]
 pub struct CopyNode {
     node: Node,
-    context: Context,
+    /// The context that it runs in, unless it is the graph's.
+    other_context: Option<Context>,
 }
 typed_node!(CopyNode);
 
@@ -29,8 +30,7 @@ impl sealed::TypedNode for CopyNode {
     const KIND: NodeKind = NodeKind::Copy;
 
     fn over(node: Node) -> CopyNode {
-        let context = node.graph().context().clone();
-        CopyNode { node, context }
+        CopyNode { node, other_context: None }
     }
 }
 
@@ -237,14 +237,15 @@ impl Position<'_> {
             // or for which the caller vouches. The context is held.
             unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, params, context.as_raw()) }
         })?;
-        Ok(CopyNode { node, context: context.clone() })
+        let other_context = (context != self.graph().context()).then(|| context.clone());
+        Ok(CopyNode { node, other_context })
     }
 }
 
 impl CopyNode {
     /// The context that it runs in.
     pub(super) fn context(&self) -> &Context {
-        &self.context
+        self.other_context.as_ref().unwrap_or(self.node.graph().context())
     }
 
     /// Its parameters, as the driver has them.
@@ -276,8 +277,8 @@ impl CopyNode {
         from: impl Into<Operand<'a, T>>,
         to: impl Into<OperandMut<'a, T>>,
     ) -> Result<()> {
-        let Copy { params, owners } = Copy::linear(self.node.graph(), &self.context, from.into(), to.into())?;
-        let _current = self.context.current()?;
+        let Copy { params, owners } = Copy::linear(self.node.graph(), self.context(), from.into(), to.into())?;
+        let _current = self.context().current()?;
         self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &params))
     }
 
@@ -313,8 +314,8 @@ impl CopyNode {
         part: Part,
         change: impl FnOnce(&mut CUDA_MEMCPY3D_v2, End),
     ) -> Result<()> {
-        let owner = memory.retain(self.node.graph(), &self.context)?;
-        let _current = self.context.current()?;
+        let owner = memory.retain(self.node.graph(), self.context())?;
+        let _current = self.context().current()?;
         let owners = |present: Option<&Bundle>| {
             let mut bundle = Bundle::default();
             if let Some(present) = present {

@@ -64,7 +64,7 @@ impl<M: Memory + Host> Block<M> {
         self.moved = 0;
         self.barriers.resize_with(ranks as usize, Barriers::default);
         self.barriers.iter_mut().for_each(Barriers::clear);
-        let shared = (context.shared_bytes() * ranks) as usize;
+        let shared = (context.shared_room() * ranks) as usize;
         if self.shared.len() == shared {
             self.shared.fill(0);
         } else {
@@ -225,18 +225,8 @@ impl<M: Memory + Host> Block<M> {
     }
 
     fn trap(&self, stop: Halt, rank: u32) -> Trap {
-        let program = &self.context.program;
-        let code = &program.code;
-        let pc = stop.pc as usize;
-        Trap {
-            kind: stop.kind,
-            kernel: code.functions[self.context.function as usize].name.clone(),
-            block: index_of(&self.context, self.index, rank),
-            thread: self.context.thread(stop.warp * 32 + stop.lane as u32),
-            instruction: code.names[code.spelled[pc] as usize].clone(),
-            place: code.places[pc],
-            source: program.source(stop.pc).map(|(file, line)| (file.to_owned(), line)),
-        }
+        let block = index_of(&self.context, self.index, rank);
+        self.context.trap(stop.kind, block, stop.warp * 32 + stop.lane as u32, stop.pc)
     }
 }
 
@@ -259,7 +249,7 @@ fn around<'b, M>(
     moved: &'b mut u64,
     [rank, ended]: [u32; 2],
 ) -> Executor<'b, M> {
-    let (count, bytes) = (barriers.len() as u32, context.shared_bytes() as usize);
+    let (count, bytes) = (barriers.len() as u32, context.shared_room() as usize);
     let (before, rest) = shared.split_at_mut(rank as usize * bytes);
     let (shared, after) = rest.split_at_mut(bytes);
     let others = ClusterMemory { before, after, rank, count, ended };

@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::device::access::Access;
 use crate::device::host::Host;
 use crate::device::launch::{Launch, LaunchError, coordinates};
 use crate::device::memory::Memory;
-use crate::device::trap::Trap;
+use crate::device::trap::{Trap, TrapKind};
 use crate::exec::context::Context;
 use crate::exec::grid::block::Block;
 use crate::exec::memory::range_cache::RangeCache;
@@ -161,6 +162,7 @@ impl<M: Memory + Host> Grid<M> {
             cluster,
             explicit_cluster,
             dynamic_shared,
+            bounds: memory.bounds(),
             arguments: arguments.to_vec(),
             memory,
             id: launch.id,
@@ -188,6 +190,12 @@ impl<M: Memory + Host> Grid<M> {
     /// Number of blocks; a cluster, whose blocks run together, counts as one.
     pub fn blocks(&self) -> u64 {
         self.clusters().iter().product()
+    }
+
+    /// An [overrun](Host::overrun) of one of its threads, the lowest of the access, in the form of a trap.
+    pub fn describe(&self, access: &Access, kind: TrapKind) -> Trap {
+        let thread = access.warp * 32 + access.lanes.trailing_zeros();
+        self.context.trap(kind, access.block, thread, access.instruction)
     }
 
     /// Clusters, in each dimension.

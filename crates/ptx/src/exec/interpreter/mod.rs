@@ -70,6 +70,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         let group = warp.groups[index];
         let mut at = Current { index, lanes: group.lanes, pc: group.pc, frame: group.frame };
         warp.groups[index].state = State::Ready;
+        // Bytes behind these are left to the slow path, which reports them.
+        let shared_bytes = self.unreported_shared();
         let outcome = loop {
             let frame = warp.frames.get(at.frame);
             let mut file = File { registers: &mut frame.registers, constants: &context.program.constants };
@@ -77,7 +79,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 memory: &context.memory,
                 ranges: self.ranges,
                 moved: self.moved,
-                shared: (!M::WATCHES_SHARED).then_some(&mut *self.shared),
+                shared: (!M::WATCHES_SHARED).then_some(&mut self.shared[..shared_bytes]),
                 arguments: &context.arguments,
                 places: &context.places[warp.index as usize],
                 block: self.block,

@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 
-use super::super::function::Cleared;
+use super::super::function::{Cleared, Touch};
 use super::super::operation::{Instruction, Operation};
 use super::super::slot::Slot;
 use super::paths::Paths;
@@ -20,6 +20,8 @@ use crate::program::function::Counts;
 pub(super) struct Mentions {
     reads: RefCell<Vec<Mention>>,
     writes: RefCell<Vec<Mention>>,
+    /// Both, with those that a guard may prevent.
+    touches: RefCell<Vec<Touch>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +37,7 @@ struct Mention {
 pub(super) struct Mark {
     reads: usize,
     writes: usize,
+    touches: usize,
 }
 
 impl Mention {
@@ -52,23 +55,38 @@ impl Mentions {
     pub(super) fn restart(&mut self) {
         self.reads.get_mut().clear();
         self.writes.get_mut().clear();
+        self.touches.get_mut().clear();
+    }
+
+    /// All touches of the function, in the order of its instructions.
+    pub(super) fn touches(&self) -> Box<[Touch]> {
+        self.touches.borrow().as_slice().into()
     }
 
     pub(super) fn read(&self, file: File, slot: Slot, pc: u32) {
-        self.reads.borrow_mut().extend(Mention::new(file, slot, pc));
+        let mention = Mention::new(file, slot, pc);
+        self.touches.borrow_mut().extend(mention.map(|mention| Touch::new(mention.is_long, slot, pc, false)));
+        self.reads.borrow_mut().extend(mention);
     }
 
     pub(super) fn write(&self, file: File, slot: Slot, pc: u32) {
-        self.writes.borrow_mut().extend(Mention::new(file, slot, pc));
+        let mention = Mention::new(file, slot, pc);
+        self.touches.borrow_mut().extend(mention.map(|mention| Touch::new(mention.is_long, slot, pc, true)));
+        self.writes.borrow_mut().extend(mention);
     }
 
     pub(super) fn mark(&self) -> Mark {
-        Mark { reads: self.reads.borrow().len(), writes: self.writes.borrow().len() }
+        let touches = self.touches.borrow().len();
+        Mark { reads: self.reads.borrow().len(), writes: self.writes.borrow().len(), touches }
     }
 
     /// Ends an instruction of the text, of which `made` came; `last` is the last of these.
     pub(super) fn end(&mut self, mark: Mark, made: &[Instruction], last: u32, guarded: bool) {
         let (reads, writes) = (self.reads.get_mut(), self.writes.get_mut());
+        // An instruction of the text is one step, however many come of it.
+        let touches = &mut self.touches.get_mut()[mark.touches..];
+        touches.iter_mut().for_each(|touch| touch.pc = last);
+        touches.sort_by_key(|touch| touch.is_write);
         let mut is_certain = !guarded && !made.is_empty();
         for instruction in made {
             match register_use(instruction.operation) {

@@ -4,6 +4,7 @@ use super::super::function::Passed;
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::layout::{self, alignment_of, size_of};
+use super::pragma::PragmaScope;
 use super::scope::{File, Symbol};
 use super::{Decoder, Fixup, Into, Refusal, Why, declared, refusal};
 use crate::error::{Position, Problem};
@@ -55,6 +56,10 @@ impl<'t> Decoder<'_, 't> {
         (self.frame, self.variables) = (0, 0);
         self.fixups.clear();
         self.mentions.restart();
+        self.used_bytes = None;
+        for pragma in &function.bounds.pragmas {
+            self.pragma(pragma, PragmaScope::Head)?;
+        }
         let start = self.pc();
         self.parameters(function)?;
         self.block(body)?;
@@ -75,10 +80,12 @@ impl<'t> Decoder<'_, 't> {
         (into.start, into.end, into.counts, into.frame, into.shared) = (start, end, counts, frame, shared);
         into.variables = self.variables.next_multiple_of(8);
         into.cleared = cleared;
+        into.touches = self.mentions.touches();
         into.builtin = None;
         (into.max_threads, into.required_threads) = (function.bounds.max_threads, function.bounds.required_threads);
         (into.required_cluster, into.max_cluster_blocks) =
             (function.bounds.required_cluster, function.bounds.max_cluster_blocks);
+        (into.max_registers, into.min_blocks) = (function.bounds.max_registers, function.bounds.min_blocks);
         Ok(())
     }
 
@@ -128,12 +135,7 @@ impl<'t> Decoder<'_, 't> {
     fn register(&mut self, scalar: ScalarType, place: Position) -> Result<(File, Slot), Refusal> {
         let file =
             file_of(scalar).ok_or_else(|| refusal(place, Why::Other("registers of 128 bits are not simulated")))?;
-        let slot = match file {
-            File::Words => self.new_word(),
-            File::Longs => self.new_long(),
-            File::Predicates => self.new_predicate(),
-        };
-        Ok((file, slot))
+        Ok((file, self.scopes.supply.take_declared(file, scalar.size())))
     }
 
     /// Room in the function's part of the thread's memory.
@@ -157,7 +159,11 @@ impl<'t> Decoder<'_, 't> {
                     let pc = self.pc();
                     self.scopes.add_label(label.name, pc);
                 }
-                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Instruction(instruction) => {
+                    let (first, used) = (self.pc(), self.used_bytes.take());
+                    self.instruction(instruction)?;
+                    self.note_used_bytes(first, used);
+                }
                 Statement::Registers(registers) => self.registers(registers)?,
                 Statement::Variable(variable) => self.variable(variable)?,
                 Statement::Block(inner) => {
@@ -182,7 +188,7 @@ impl<'t> Decoder<'_, 't> {
                     let [file, line, _] = location.source;
                     self.code.sources.push((pc, [file, line]));
                 }
-                Statement::Pragma(_) => {}
+                Statement::Pragma(pragma) => self.pragma(pragma, PragmaScope::Body)?,
             }
         }
         Ok(())
@@ -193,9 +199,9 @@ impl<'t> Decoder<'_, 't> {
             let file = file_of(registers.scalar)
                 .ok_or_else(|| refusal(name.place, Why::Other("registers of 128 bits are not simulated")))?;
             match (name.count, registers.lanes) {
-                (Some(count), 1) => self.scopes.add_family(name.name, file, count),
+                (Some(count), 1) => self.scopes.add_family(name.name, (file, registers.scalar.size()), count),
                 (None, 1) => {
-                    let slot = self.scopes.supply.take(file);
+                    let slot = self.scopes.supply.take_declared(file, registers.scalar.size());
                     self.scopes.add(name.name, Symbol::Register(file, slot));
                 }
                 (None, lanes) => {

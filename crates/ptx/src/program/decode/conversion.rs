@@ -36,21 +36,26 @@ impl Form {
                 let fits = self.saturate && fits(self.from, self.to);
                 reason(rounds, "integers are not rounded").or(reason(fits, "there is nothing for `.sat` to clamp"))
             }
-            (Integer { bits, .. }, Float(_)) => {
-                let bytes = brain && bits == 8;
+            (Integer { .. }, Float(_)) => {
                 let directed = self.integral.is_none() && self.rounding.is_some_and(is_directed);
                 let missing =
                     reason(!directed || !plain, "an integer becomes a floating-point number by `.rn` or its like");
-                reason(bytes, "bytes do not become bf16").or(missing).or(ftz).or(clamp)
+                missing.or(ftz).or(clamp)
             }
-            (Float(_), Integer { bits, .. }) => {
-                let bytes = brain && bits == 8;
+            (Float(_), Integer { .. }) => {
                 let missing = self.integral.is_none() || self.rounding.is_some() || !plain;
                 let missing = reason(missing, "a floating-point number becomes an integer by `.rni` or its like");
-                reason(bytes, "bf16 does not become a byte").or(missing).or(ftz).or(clamp)
+                missing.or(ftz).or(clamp)
             }
             (Float(from), Float(to)) => self.between(from, to).or(ftz).or(clamp),
         }
+    }
+
+    /// True if its integer has to be in a register that is declared with 8 bits.
+    pub(super) fn needs_byte(self) -> bool {
+        let brain = Number::Float(Format::BRAIN);
+        let is_byte = |number| matches!(number, Number::Integer { bits: 8, .. });
+        self.to == brain && is_byte(self.from) || self.from == brain && is_byte(self.to)
     }
 
     fn between(self, from: Format, to: Format) -> Option<&'static str> {

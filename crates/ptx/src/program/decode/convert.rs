@@ -246,6 +246,13 @@ pub(super) fn cvt<'t>(
         return Ok(());
     }
     let [d, a] = decoder.operands(instruction, "2")?;
+    if form.needs_byte() {
+        let (index, integer) = if matches!(to, Number::Integer { .. }) { (0, d) } else { (1, a) };
+        let is_byte = matches!(integer, Operand::Sink) || decoder.is_byte(integer);
+        if !is_byte {
+            return Err(Why::Operand { index, expected: "a register that is declared with 8 bits" });
+        }
+    }
     let scalar = match from {
         Number::Float(Format::SINGLE) => ScalarType::F32,
         Number::Float(Format::DOUBLE) => ScalarType::F64,

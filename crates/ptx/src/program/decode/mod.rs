@@ -35,15 +35,18 @@ mod modifiers;
 mod names;
 mod operand;
 mod paths;
+mod pragma;
 mod scope;
 mod synchronize;
 mod table;
+mod tensor_map;
 mod types;
 mod variable;
 
 use assigned::Mentions;
 use modifiers::Modifiers;
 use names::Table;
+use pragma::PragmaScope;
 use scope::{File, Scopes, Symbol};
 
 /// Why a text is not decoded, and where.
@@ -119,6 +122,9 @@ pub(super) fn check(module: &Module<'_>) -> Result<(), Refusal> {
 
 fn run(mut decoder: Decoder<'_, '_>) -> Result<Program, Refusal> {
     let module = decoder.module;
+    for pragma in &module.pragmas {
+        decoder.pragma(pragma, PragmaScope::Module)?;
+    }
     decoder.declare()?;
     for (index, function) in module.functions.iter().enumerate() {
         if function.body.is_some() {
@@ -157,6 +163,8 @@ pub(super) struct Decoder<'m, 't> {
     mentions: Mentions,
     /// Called functions may be defined in another text.
     is_part: bool,
+    /// The bytes that the next instruction uses, if it is a load.
+    used_bytes: Option<u32>,
 }
 
 /// A branch whose label was not there yet.
@@ -189,6 +197,8 @@ impl<'m, 't> Decoder<'m, 't> {
             calls: Vec::new(),
             conversions: Vec::new(),
             lists: Vec::new(),
+            used_bytes: Vec::new(),
+            warnings: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
         };
@@ -215,6 +225,7 @@ impl<'m, 't> Decoder<'m, 't> {
             fixups: Vec::new(),
             mentions: Mentions::default(),
             is_part: false,
+            used_bytes: None,
         }
     }
 

@@ -69,6 +69,12 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
+    /// True for a register that is declared with 8 bits.
+    pub(super) fn is_byte(&self, operand: &Operand<'t>) -> bool {
+        let Operand::Name(name) = operand else { return false };
+        matches!(self.meant(name), Ok(Symbol::Register(_, slot)) if self.scopes.supply.is_byte(slot))
+    }
+
     /// The register that an operand is written to, of any file.
     pub(super) fn any_result(&self, operand: &Operand<'t>) -> Decoded<(File, Slot)> {
         let Operand::Name(name) = operand else { return self.any_register(operand, 0) };

@@ -65,20 +65,39 @@ impl Symbol<'_> {
 
 /// Registers of the function so far.
 #[derive(Debug, Default)]
-pub(super) struct Supply(Cell<Counts>);
+pub(super) struct Supply {
+    counts: Cell<Counts>,
+    /// The words that were declared with 8 bits.
+    bytes: RefCell<Vec<Slot>>,
+}
 
 impl Supply {
     /// Only the sinks and the carry.
     pub(super) fn restart(&self) {
-        self.0.set(Counts { words: 1, longs: 1, predicates: 2 });
+        self.counts.set(Counts { words: 1, longs: 1, predicates: 2 });
+        self.bytes.borrow_mut().clear();
     }
 
     pub(super) fn counts(&self) -> Counts {
-        self.0.get()
+        self.counts.get()
+    }
+
+    /// True if a word was declared with 8 bits.
+    pub(super) fn is_byte(&self, slot: Slot) -> bool {
+        self.bytes.borrow().contains(&slot)
+    }
+
+    /// A register that the text declares with so many bytes.
+    pub(super) fn take_declared(&self, file: File, bytes: u32) -> Slot {
+        let slot = self.take(file);
+        if bytes == 1 && file == File::Words {
+            self.bytes.borrow_mut().push(slot);
+        }
+        slot
     }
 
     pub(super) fn take(&self, file: File) -> Slot {
-        let mut counts = self.0.get();
+        let mut counts = self.counts.get();
         let counter = match file {
             File::Words => &mut counts.words,
             File::Longs => &mut counts.longs,
@@ -86,7 +105,7 @@ impl Supply {
         };
         let slot = Slot::register(*counter);
         *counter += 1;
-        self.0.set(counts);
+        self.counts.set(counts);
         slot
     }
 }
@@ -111,6 +130,8 @@ struct Scope<'t> {
 #[derive(Debug)]
 struct Family {
     file: File,
+    /// Bytes that each was declared with.
+    bytes: u32,
     count: u32,
     slots: RefCell<Numbered<Slot>>,
 }
@@ -141,8 +162,9 @@ impl<'t> Scopes<'t> {
         self.all[self.current].symbols.insert(name, symbol);
     }
 
-    pub(super) fn add_family(&mut self, name: &'t str, file: File, count: u32) {
-        self.all[self.current].families.insert(name, Family { file, count, slots: RefCell::default() });
+    /// `count` registers of a file, declared with so many bytes each.
+    pub(super) fn add_family(&mut self, name: &'t str, (file, bytes): (File, u32), count: u32) {
+        self.all[self.current].families.insert(name, Family { file, bytes, count, slots: RefCell::default() });
     }
 
     pub(super) fn add_label(&mut self, name: &'t str, pc: u32) {
@@ -167,7 +189,7 @@ impl<'t> Scopes<'t> {
             let member = || {
                 let family = scope.families.get(prefix)?;
                 let number = number.filter(|number| *number < family.count)?;
-                let make = || self.supply.take(family.file);
+                let make = || self.supply.take_declared(family.file, family.bytes);
                 let slot = family.slots.borrow_mut().get_or_insert_with(number, make);
                 Some(Symbol::Register(family.file, slot))
             };

@@ -2,7 +2,7 @@
 
 use super::{
     Decoded, Decoder, Modifiers, arithmetic, atomic, bits, cluster, compare, convert, extreme, float, flow, fragment,
-    matrix, memory, memory_barrier, synchronize,
+    matrix, memory, memory_barrier, synchronize, tensor_map,
 };
 use crate::syntax::Instruction;
 
@@ -34,6 +34,7 @@ table! {
     "isspacep" => memory::is_space,
     "mapa" => cluster::map,
     "cp" => memory::copy,
+    "tensormap" => tensor_map::replace,
     "add" | "sub" => arithmetic::add,
     "addc" | "subc" => arithmetic::add_carry,
     "mul" => arithmetic::multiply,

@@ -8,6 +8,11 @@ use crate::machine::call::Call;
 use crate::machine::code::{Binary, Facts, Settings};
 use crate::topology::number;
 
+/// Allocation unit of registers, per warp.
+const REGISTER_GROUP: u32 = 256;
+/// Parts of a multiprocessor, each with registers of its own.
+const PARTS: u32 = 4;
+
 /// The launch limits of a device.
 #[derive(Clone, Copy)]
 pub(super) struct Limits<'c> {
@@ -33,6 +38,17 @@ impl<'c> Limits<'c> {
     pub(super) fn threads(&self, facts: &Facts<'_>) -> u32 {
         let device = self.of(number::MAX_THREADS_PER_BLOCK);
         facts.most_threads().map_or(device, |bound| bound.min(device.into()) as u32)
+    }
+
+    /// Warps that a multiprocessor has registers for, a quarter of them in each of its parts.
+    pub(super) fn warps_by_registers(&self, facts: &Facts<'_>) -> u32 {
+        let warp = (facts.registers() * self.of(number::WARP_SIZE)).next_multiple_of(REGISTER_GROUP);
+        (self.of(number::MAX_REGISTERS_PER_MULTIPROCESSOR) / PARTS).checked_div(warp).unwrap_or(0) * PARTS
+    }
+
+    /// Maximum threads of a block of a kernel with its registers.
+    fn threads_by_registers(&self, facts: &Facts<'_>) -> u32 {
+        self.threads(facts).min(self.warps_by_registers(facts) * self.of(number::WARP_SIZE))
     }
 
     /// Default limit on the dynamic shared memory of a launch, in bytes.
@@ -61,7 +77,7 @@ impl<'c> Limits<'c> {
         type A = CUfunction_attribute;
         let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
         Ok(match attribute {
-            A::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => number(self.threads(facts)),
+            A::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => number(self.threads_by_registers(facts)),
             A::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => number(facts.shared()),
             A::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => i32::try_from(facts.constants()).unwrap_or(i32::MAX),
             A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => number(facts.local()),

@@ -26,7 +26,11 @@ fn load(
     let mut world = call.world();
     let context = call.context(&world)?;
     let device = world.device_of(context)?;
-    let loaded = image().and_then(|image| Binary::load(&image, target(call, device.into())));
+    let max_registers = options.max_registers(call)?;
+    let loaded = image().and_then(|image| {
+        let image = image.bounded(max_registers);
+        Binary::load(&image, target(call, device.into()))
+    });
     let binary = Arc::new(options.tell(call, loaded)?);
     let module = instantiate(call, &mut world, context, binary, None)?;
     out.write(module.as_raw())
@@ -83,9 +87,11 @@ pub(crate) fn cuModuleGetFunction(
     module: Ptr<CUmod_st>,
     name: ConstPtr<c_char>,
 ) -> Status {
+    let mut world = call.world();
+    call.object(world.code().modules(), named(module), INVALID_HANDLE)?;
     out.required()?;
     let name = name.text()?;
-    let function = function_of(call, &mut call.world(), named(module), name)?;
+    let function = function_of(call, &mut world, named(module), name)?;
     out.write(function.as_raw())
 }
 
@@ -120,9 +126,10 @@ pub(crate) fn cuModuleGetGlobal_v2(
     module: Ptr<CUmod_st>,
     name: ConstPtr<c_char>,
 ) -> Status {
-    let name = name.text()?;
     let world = call.world();
     let found = call.object(world.code().modules(), named(module), INVALID_HANDLE)?;
+    let name = name.text()?;
+    variables::wanted(call, address, bytes)?;
     let variable = variables::find(&found.program, &found.variables, name);
     let (start, size) =
         variable.ok_or_else(|| call.refuse(NOT_FOUND, format!("the module has no variable `{name}`")))?;

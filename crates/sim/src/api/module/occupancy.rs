@@ -1,8 +1,7 @@
 //! Occupancy: blocks of a kernel that fit on a multiprocessor.
 //!
 //! The limits are the number of blocks, threads, registers and shared memory. The register count is the
-//! estimate of [`Facts::registers`], so the results for kernels with many registers differ from those of
-//! hardware.
+//! estimate of [`Facts::registers`], so the results may differ from those of hardware as far as that does.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(unsafe_code, reason = "calls the function by which a program tells what blocks need")]
 
@@ -18,8 +17,6 @@ use crate::machine::call::Call;
 use crate::machine::code::{Facts, Settings};
 use crate::topology::number;
 
-/// Allocation unit of registers, per warp.
-const REGISTER_GROUP: u32 = 256;
 /// Allocation unit of shared memory, in bytes per block.
 const SHARED_PIECE: u32 = 128;
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
@@ -57,13 +54,12 @@ impl Limits<'_> {
         if threads == 0 || threads > self.threads(facts) || dynamic > self.any_dynamic_shared(facts, settings).into() {
             return 0;
         }
-        let registers = (facts.registers() * warp).next_multiple_of(REGISTER_GROUP) * warps;
         let reserved = self.of(number::RESERVED_SHARED_MEMORY_PER_BLOCK);
         let shared = (facts.shared() + dynamic as u32).next_multiple_of(SHARED_PIECE) + reserved;
         let limits = [
             self.of(number::MAX_BLOCKS_PER_MULTIPROCESSOR),
             self.of(number::MAX_THREADS_PER_MULTIPROCESSOR) / warp / warps,
-            self.of(number::MAX_REGISTERS_PER_MULTIPROCESSOR) / registers.max(1),
+            self.warps_by_registers(facts) / warps,
             self.shared_of_multiprocessor(settings, shared).checked_div(shared).unwrap_or(u32::MAX),
         ];
         limits.into_iter().min().unwrap_or(0)

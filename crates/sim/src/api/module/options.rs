@@ -66,6 +66,15 @@ impl Options {
         self.position(wanted).map(|index| self.values.kept_at(index))
     }
 
+    /// The bound on the registers of a thread, if given.
+    pub(super) fn max_registers(&self, call: &Call<'_>) -> Status<Option<u32>> {
+        match self.value(CUjit_option::CU_JIT_MAX_REGISTERS)? {
+            Some(0) => Err(call.refuse(INVALID_VALUE, "a thread has at least one register; the bound is 0")),
+            // The value is an unsigned int in a pointer.
+            bound => Ok(bound.map(|bound| bound as u32)),
+        }
+    }
+
     /// True if one of the options is about a log.
     pub(super) fn has_log(&self) -> bool {
         let options = [ERRORS, INFORMATION].into_iter().flat_map(|(buffer, size)| [buffer, size]);

@@ -1,9 +1,11 @@
 //! Module variables (`.global` and `.const`), in device memory.
 
 use warploom_ptx::Program;
+use warploom_sys::types::CUdeviceptr;
 
+use crate::ffi::Ptr;
 use crate::ffi::handle::ModuleHandle;
-use crate::ffi::status::Status;
+use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 
@@ -12,6 +14,14 @@ pub(super) fn find(program: &Program, addresses: &[u64], name: &str) -> Option<(
     let mut known = program.variables().iter().zip(addresses);
     let (variable, address) = known.find(|(variable, _)| variable.name == name)?;
     Some((*address, variable.size as usize))
+}
+
+/// Refuses a query for neither the address nor the size of a variable.
+pub(super) fn wanted(call: &Call<'_>, address: Ptr<CUdeviceptr>, bytes: Ptr<usize>) -> Status {
+    if address.is_null() && bytes.is_null() {
+        return Err(call.refuse(INVALID_VALUE, "neither the address nor the size of the variable is asked for"));
+    }
+    Ok(())
 }
 
 /// Waits for all work of a module's context, and removes the module.

@@ -6,7 +6,7 @@ use warploom_ptx::link::{Part, link};
 use warploom_ptx::syntax::Module;
 use warploom_ptx::{Kernel, Parameter, Program, VariableSpace};
 
-use super::image::{Image, Refusal, Target};
+use super::image::{Chosen, Image, Refusal, Target};
 
 /// A decoded program, with its kernels' names as C strings.
 pub(crate) struct Binary {
@@ -14,10 +14,12 @@ pub(crate) struct Binary {
     names: Vec<CString>,
     /// The architecture of the target device.
     architecture: u32,
+    /// The most registers of a thread, if the program bounds them.
+    max_registers: Option<u32>,
 }
 
-/// Registers per thread if the PTX does not state them: a typical value of compilers.
-const REGISTERS: u32 = 32;
+/// The fewest registers that a bound leaves to a thread; a lower bound has no effect.
+const LEAST_BOUND: u32 = 24;
 
 /// Properties of a kernel, for launches and queries.
 #[derive(Clone, Copy)]
@@ -29,12 +31,21 @@ pub(crate) struct Facts<'b> {
 impl Binary {
     /// Decodes the code of an image for a device.
     pub(crate) fn load(image: &Image, target: Target) -> Result<Self, Refusal> {
-        let text = image.text_for(target)?;
-        let program = Program::from_text(text).map_err(|error| {
-            missing(text).map_or_else(|| Refusal::mistake(&error), |name| Refusal::unresolved(&name))
+        let Chosen { mut text, is_cubin, is_relocatable } = image.text_for(target)?;
+        if is_relocatable {
+            // It loads, and nothing in it is found, as with an H200.
+            text = format!(".version 6.0 .target sm_{} .address_size 64", target.architecture).into();
+        }
+        let program = Program::from_text(&text).map_err(|error| match missing(&text) {
+            Some(name) if is_cubin => Refusal::machine_code(&name),
+            Some(name) => Refusal::unresolved(&name),
+            None => Refusal::mistake(&error),
         })?;
+        for warning in program.warnings() {
+            tracing::warn!(target: "warploom::sim", "PTX {warning}");
+        }
         let names = program.kernels().map(|kernel| CString::new(kernel.name()).unwrap_or_default()).collect();
-        Ok(Self { program, names, architecture: target.architecture })
+        Ok(Self { program, names, architecture: target.architecture, max_registers: image.max_registers })
     }
 
     /// Number of kernels.
@@ -76,8 +87,10 @@ impl Facts<'_> {
         self.kernel.shared_bytes() as u32
     }
 
+    /// Bytes of local memory of a thread: variables, and registers that do not fit.
     pub(crate) fn local(&self) -> u32 {
-        self.kernel.local_bytes() as u32
+        let spilled = self.kernel.registers().saturating_sub(self.registers());
+        self.kernel.local_bytes() as u32 + (4 * spilled).next_multiple_of(8)
     }
 
     /// Bytes of constant memory of the whole module.
@@ -86,8 +99,15 @@ impl Facts<'_> {
         variables.filter(|variable| variable.space == VariableSpace::Constant).map(|variable| variable.size).sum()
     }
 
+    /// Registers of a thread: an estimate of its needs, or the bound on them.
     pub(crate) fn registers(&self) -> u32 {
-        REGISTERS
+        let needed = self.kernel.registers();
+        self.bound().map_or(needed, |bound| needed.min(bound.max(LEAST_BOUND)))
+    }
+
+    /// The most registers of a thread. Directives of the kernel have the last word, as with an H200.
+    fn bound(&self) -> Option<u32> {
+        self.kernel.register_bound().or(self.binary.max_registers)
     }
 
     /// Maximum threads of a block, if the PTX states it.

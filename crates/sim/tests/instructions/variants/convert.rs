@@ -41,7 +41,9 @@ pub(crate) fn variants() -> Vec<Variant> {
             let pattern = format!("cvt{{.rni,.rzi,.rmi,.rpi}}{flush}{{,.sat}}.{from}.{from_float}");
             list.extend(all(&pattern, register(from), from_float));
         }
-        if !from.ends_with('8') {
+        if from.ends_with('8') {
+            list.extend(bytes_and_brains(from));
+        } else {
             list.extend(all(&format!("cvt{{.rn,.rz,.rm,.rp}}.bf16.{from}"), "b16", operand(from)));
             list.extend(all(&format!("cvt{{.rni,.rzi,.rmi,.rpi}}.{from}.bf16"), register(from), "bf16"));
         }
@@ -49,6 +51,16 @@ pub(crate) fn variants() -> Vec<Variant> {
     list.extend(narrow_in_wide());
     list.extend(floats());
     list.extend(pairs());
+    list
+}
+
+/// Between bytes and bf16, for which the byte is in a register of 8 bits.
+fn bytes_and_brains(byte: &str) -> Vec<Variant> {
+    let mut list = Vec::new();
+    let into = format!(".reg .b8 t; cvt.u8.u32 t, a; cvt{{.rn,.rz,.rm,.rp}}.bf16.{byte} d, t;");
+    list.extend(all(&into, "b16", "b32"));
+    let from = format!(".reg .b8 t; cvt{{.rni,.rzi,.rmi,.rpi}}.{byte}.bf16 t, a; cvt.u32.{byte} d, t;");
+    list.extend(all(&from, "b32", "bf16"));
     list
 }
 

@@ -13,10 +13,13 @@
 
 mod arguments;
 mod fault;
+mod legacy;
 mod node;
+mod overruns;
 mod pace;
 mod reachable;
 mod running;
+mod several;
 mod shape;
 mod task;
 mod view;
@@ -25,9 +28,14 @@ use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
 use arguments::Arguments;
+pub(crate) use legacy::{
+    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchGrid, cuLaunchGridAsync, cuParamSetSize, cuParamSetf,
+    cuParamSeti, cuParamSetv,
+};
 pub(crate) use node::{kernel_node, with_attributes};
 use pace::Pace;
 use running::Running;
+pub(crate) use several::cuLaunchCooperativeKernelMultiDevice;
 use task::KernelTask;
 use view::View;
 use warploom_engine::QueueId;
@@ -119,12 +127,26 @@ fn launch(
     let kernel =
         KernelCall::new(call, &mut world, place, function.address(), shape, |facts| arguments.pack(call, facts));
     let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
-    if world.captures().hold(queue) {
-        let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
-        let node = KernelNode::new(kernel, function.address(), attributes, arguments.are_extra()?);
-        return call.capture_node(&mut world, queue, NodeWork::Kernel(Arc::new(node)));
+    let is_extra = arguments.are_extra()?;
+    enqueue(call, &mut world, queue, kernel, function.address(), attributes, is_extra)
+}
+
+/// Enqueues a checked launch, or makes it a node of the graph that the stream is captured into.
+fn enqueue(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    queue: QueueId,
+    kernel: KernelCall,
+    named: u64,
+    attributes: KernelAttributes,
+    is_extra: bool,
+) -> Status {
+    if !world.captures().hold(queue) {
+        return kernel.start(call, world, queue);
     }
-    kernel.start(call, &mut world, queue)
+    let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
+    let node = KernelNode::new(kernel, named, attributes, is_extra);
+    call.capture_node(world, queue, NodeWork::Kernel(Arc::new(node)))
 }
 
 /// The context that a kernel runs in, and its device.
@@ -212,6 +234,9 @@ impl KernelCall {
         })?;
         if let Some(function) = world.code_mut().functions_mut().get_mut(self.function) {
             function.is_loaded = true;
+            if let Some(state) = &mut function.launch_state {
+                state.take_over(shape.block, shape.shared, &self.arguments);
+            }
         }
         Ok(Box::new(KernelTask::new(call, name, grid, view, workspace)))
     }

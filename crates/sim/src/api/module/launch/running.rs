@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warploom_ptx::{Cost, Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, Watched, Watches};
+use warploom_ptx::{Access, Cost, Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, TrapKind, Watched, Watches};
 
 use super::view::View;
 use crate::check::{KernelChecks, KernelHazard};
@@ -65,6 +65,14 @@ impl Running {
         match self {
             Running::Plain(grid) => grid.step_spread(fuel, crew),
             Running::Watched(running) => running.grid.step(fuel),
+        }
+    }
+
+    /// An overrun in the form of a trap.
+    pub(super) fn describe(&self, access: &Access, kind: TrapKind) -> Trap {
+        match self {
+            Running::Plain(grid) => grid.describe(access, kind),
+            Running::Watched(running) => running.grid.describe(access, kind),
         }
     }
 

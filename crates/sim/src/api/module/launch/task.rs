@@ -9,6 +9,7 @@ use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
 use super::fault;
+use super::overruns::Overrun;
 use super::running::Running;
 use super::view::View;
 use crate::check::Watched;
@@ -113,9 +114,11 @@ impl Task<World> for KernelTask {
         self.view.forget_freed(world, &mut touched);
         world.move_touched_pages(&touched, self.view.device());
         if let Some(watched) = self.watched.take() {
-            let trap = self.trap.take().map(fault::describe);
+            let overruns = self.view.take_overruns().into_iter();
+            let overruns = overruns.map(|Overrun { access, kind }| self.grid.describe(&access, kind));
+            let faults = overruns.chain(self.trap.take()).map(fault::describe).collect();
             let inside = self.grid.found(&self.name);
-            world.check_ended(watched, touched, trap, inside);
+            world.check_ended(watched, touched, faults, inside);
         }
         if let Some(workspace) = self.workspace.take() {
             world.give_workspace(workspace);

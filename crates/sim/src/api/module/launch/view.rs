@@ -1,12 +1,15 @@
 //! Memory view of a running kernel: loads, stores, atomics, heap, conditions and clock.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
+use smallvec::SmallVec;
 use warploom_engine::Mode;
-use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
+use warploom_ptx::{Access, Bounds, Direct, Fault, Freed, HeapProblem, Host, Memory, TrapKind};
 
+use super::overruns::{Overrun, Overruns};
 use super::pace::Pace;
 use super::reachable::ReachableMemory;
 use crate::ffi::handle::ContextHandle;
@@ -29,6 +32,9 @@ pub(super) struct View {
     launched: ReachableMemory,
     /// The kernel's reads and writes, if the machine checks or has pages that migrate.
     touched: Option<Mutex<Touched>>,
+    /// Declared bounds where a finding fails calls; otherwise those of hardware.
+    bounds: Bounds,
+    overruns: Mutex<Overruns>,
     /// An address range that covers the heap blocks that the kernel can know.
     heap: [AtomicU64; 2],
     /// The conditions of the graph that the kernel is launched in.
@@ -59,6 +65,12 @@ impl View {
             reachable: RwLock::default(),
             launched: world.reachable_pool_memory(context, device),
             touched: is_watched.then(Mutex::default),
+            bounds: match (core.findings.is_on(), core.findings.fails_calls()) {
+                (_, true) => Bounds::Declared,
+                (true, false) => Bounds::Reported,
+                (false, false) => Bounds::Hardware,
+            },
+            overruns: Mutex::default(),
             heap: hull.map(AtomicU64::new),
             conditions,
             pace,
@@ -118,6 +130,11 @@ impl View {
         self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default()
     }
 
+    /// Takes the accesses beyond memory that hardware let pass.
+    pub(super) fn take_overruns(&self) -> Vec<Overrun> {
+        self.overruns.lock().take()
+    }
+
     /// Drops accesses to memory that was freed since the launch and may have been allocated again.
     pub(super) fn forget_freed(&self, world: &World, touched: &mut Touched) {
         self.launched.freed(world).for_each(|range| touched.forget(&range));
@@ -145,32 +162,112 @@ impl View {
     }
 }
 
-impl Memory for View {
-    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        self.each(address, into.len(), false, |from, range| from.get(&mut into[range]))?;
-        if let Some(touched) = self.touched_by(address, into.len()) {
-            touched.lock().read(address..address + into.len() as u64, access.strong);
+/// A part of an access: where its bytes lie, and which of the access's they are.
+struct Piece {
+    at: SimAddress,
+    range: Range<usize>,
+    /// True if they belong to an allocation.
+    is_allocated: bool,
+}
+
+impl View {
+    /// The pieces of an access that goes beyond allocations and stays inside of mapped memory.
+    #[cold]
+    fn beyond(
+        &self,
+        access: &Access,
+        address: u64,
+        bytes: usize,
+        writes: bool,
+        fault: Fault,
+    ) -> Result<SmallVec<[Piece; 4]>, Fault> {
+        let core = self.core().filter(|_| self.bounds != Bounds::Declared).ok_or(fault)?;
+        let (world, reachable) = (core.world(), self.reachable.read());
+        let mut pieces = SmallVec::new();
+        let (mut done, mut first) = (0, None);
+        while done < bytes {
+            let at = address.checked_add(done as u64).ok_or(fault)?;
+            let allocated =
+                [&*reachable, &self.launched].into_iter().find_map(|known| known.piece(at, bytes - done, writes));
+            let is_allocated = allocated.is_some();
+            let (place, here) = match allocated {
+                Some(found) => found,
+                None => {
+                    first.get_or_insert(at);
+                    let range = world.unallocated_memory(self.context, self.device, at);
+                    range.ok_or(Fault { address: at })?.piece(at, bytes - done)
+                }
+            };
+            pieces.push(Piece { at: place, range: done..done + here, is_allocated });
+            done += here;
+        }
+        if let Some(first) = first.filter(|_| self.bounds == Bounds::Reported) {
+            let share = (bytes as u64 / u64::from(access.lanes.count_ones().max(1))).max(1);
+            let below = (first - address) / share;
+            let lanes = (0..below).fold(access.lanes, |lanes, _| lanes & lanes.wrapping_sub(1));
+            let lanes = if lanes == 0 { access.lanes } else { lanes };
+            self.overruns.lock().add(&Access { lanes, ..*access }, &TrapKind::Global(first));
+        }
+        Ok(pieces)
+    }
+
+    /// Remembers bytes that a kernel has read or written.
+    fn note(&self, access: &Access, address: u64, bytes: usize, writes: bool) {
+        let Some(touched) = self.touched_by(address, bytes) else { return };
+        let range = address..address + bytes as u64;
+        match writes {
+            true => touched.lock().write(range, access.strong),
+            false => touched.lock().read(range, access.strong),
+        }
+    }
+
+    /// Reads or writes bytes, piece by piece.
+    fn transfer(
+        &self,
+        access: &Access,
+        address: u64,
+        bytes: usize,
+        writes: bool,
+        mut part: impl FnMut(SimAddress, Range<usize>),
+    ) -> Result<(), Fault> {
+        let Err(fault) = self.each(address, bytes, writes, &mut part) else {
+            self.note(access, address, bytes, writes);
+            return Ok(());
+        };
+        for Piece { at, range, is_allocated } in self.beyond(access, address, bytes, writes, fault)? {
+            if is_allocated {
+                self.note(access, at.address(), range.len(), writes);
+            }
+            part(at, range);
         }
         Ok(())
     }
+}
+
+impl Memory for View {
+    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.transfer(access, address, into.len(), false, |from, range| from.get(&mut into[range]))
+    }
 
     fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
-        self.each(address, from.len(), true, |to, range| to.put(&from[range]))?;
-        if let Some(touched) = self.touched_by(address, from.len()) {
-            touched.lock().write(address..address + from.len() as u64, access.strong);
-        }
-        Ok(())
+        self.transfer(access, address, from.len(), true, |to, range| to.put(&from[range]))
     }
 
     fn update(
         &self,
-        _access: &Access,
+        access: &Access,
         address: u64,
         bytes: usize,
         change: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault> {
         let mut place = None;
-        self.each(address, bytes, true, |at, range| place = Some((at, range.len())))?;
+        if let Err(fault) = self.each(address, bytes, true, |at, range| place = Some((at, range.len()))) {
+            // Where a word sticks out of an allocation, its bytes lie side by side all the same: it is aligned, so all
+            // of it is in one block, and a block's bytes have one distance.
+            let pieces = self.beyond(access, address, bytes, true, fault)?;
+            let word = pieces.first().and_then(|first| first.at.update(bytes, change));
+            return word.ok_or(Fault { address });
+        }
         // An atomic access must lie within one range; ranges are aligned to more than a word.
         let (at, _) = place.filter(|(_, length)| *length == bytes).ok_or(Fault { address })?;
         if let Some(touched) = self.touched_by(address, bytes) {
@@ -206,6 +303,14 @@ impl Memory for View {
 }
 
 impl Host for View {
+    fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        self.overruns.lock().add(access, kind);
+    }
+
     fn print(&self, text: &str) {
         if let Some(core) = self.core() {
             core.print(text);

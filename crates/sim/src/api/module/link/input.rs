@@ -48,5 +48,5 @@ fn object(name: &str, bytes: &[u8], target: Target) -> Result<Vec<Part>, Refusal
 }
 
 fn part(image: &Image, name: &str, target: Target) -> Result<Part, Refusal> {
-    Part::new(name, image.text_for(target)?).map_err(|error| Refusal::mistake(&error))
+    Part::new(name, &image.text_for(target)?.text).map_err(|error| Refusal::mistake(&error))
 }

@@ -23,6 +23,7 @@ pub(crate) const HEADER: usize = 16;
 
 const PTX: u16 = 1;
 const CUBIN: u16 = 2;
+const LTO: u16 = 8;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 /// Maximum length of unpacked PTX; a larger claim is refused.
@@ -31,7 +32,12 @@ const LONGEST: usize = 1 << 30;
 /// One entry.
 pub(crate) enum Entry<'i> {
     Ptx(Cow<'i, [u8]>),
-    Cubin { bytes: Cow<'i, [u8]>, architecture: u32 },
+    Cubin {
+        bytes: Cow<'i, [u8]>,
+        architecture: u32,
+    },
+    /// LTO-IR, packed in a way that NVIDIA's linkers know.
+    Lto,
 }
 
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
@@ -92,6 +98,9 @@ fn unpack_zstd(packed: &[u8], expected: usize) -> Option<Vec<u8>> {
 fn entry<'i>(header: &'i [u8], payload: &'i [u8]) -> Result<Entry<'i>, String> {
     let field = |at, length| number(header, at, length).ok_or("an entry's header is cut short");
     let (kind, architecture, flags) = (field(0, 2)? as u16, field(28, 4)? as u32, field(40, 8)?);
+    if kind == LTO {
+        return Ok(Entry::Lto);
+    }
     let bytes = if flags & (LZ4 | ZSTD) != 0 {
         let packed = field(16, 4)? as usize;
         let unpacked = usize::try_from(field(56, 8)?).unwrap_or(usize::MAX);

@@ -1,23 +1,29 @@
 //! Code images: PTX, and containers with PTX in them.
 //!
 //! ```text
-//!   text ─────────────────────────────────────────────┐
-//!   fatbin ─▶ entries ─┬─ PTX, plain or packed ───────┼─▶ texts ─▶ the best one that a device can run
-//!                      └─ cubin ─┐                    │
-//!   cubin (ELF) ─────────────────┴─ .nv_debug_ptx_txt ┘
+//!   text ──────────────────────────────────────────────┐
+//!   fatbin ─▶ entries ─┬─ PTX, plain or packed ────────┤
+//!                      ├─ cubin ─┐                     ├─▶ members ─▶ the best one that a device can run ─▶ its texts,
+//!   cubin (ELF) ───────┼─────────┴─ .nv_debug_ptx_txt… ┤             linked with each other
+//!                      └─ LTO-IR ─┐                    │
+//!   LTO-IR ───────────────────────┴─ nvJitLink ────────┘
 //! ```
 //!
 //! A simulated device runs PTX. Machine code is of no use to it, but compilers that were told to keep line
-//! information (`-lineinfo`) leave the PTX in the cubin.
+//! information (`-lineinfo`) leave the PTX in the cubin, and linkers keep the PTX of each part.
 
 pub(crate) mod archive;
 pub(crate) mod cubin;
 pub(crate) mod elf;
 mod fatbin;
+mod fit;
+mod lto;
 
+use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 
-use warploom_ptx::{AddressSize, Error, Features, Header, Version};
+use warploom_ptx::Error;
+use warploom_ptx::link::{Conflict, ConflictKind, Part, link};
 use warploom_sys::types::CUresult;
 
 use crate::ffi::ConstPtr;
@@ -66,21 +72,48 @@ impl Refusal {
         Self::ptx(format!("no text defines the function `{name}`"))
             .logged(format!("{COMPILER} fatal   : Unresolved extern function '{name}'"))
     }
+
+    /// A function of a linked cubin that is machine code alone.
+    pub(crate) fn machine_code(name: &str) -> Self {
+        let reason = format!(
+            "`{name}` was linked in from a part without PTX, and a simulated device runs nothing else; compile that part \
+             with -lineinfo"
+        );
+        Self::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason)
+    }
 }
 
-/// The PTX of an image, and the reasons why its other parts are unusable.
+/// The members of an image that a simulated device can use, and the reasons why others are unusable.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
-    texts: Vec<Text>,
+    members: Vec<Member>,
+    /// The image itself, if it has LTO-IR.
+    lto: Option<lto::Input>,
     useless: Vec<String>,
+    is_fatbin: bool,
+    /// The most registers of a thread, if the load bounds them.
+    pub(crate) max_registers: Option<u32>,
 }
 
 /// PTX and its origin.
 #[derive(Debug)]
-struct Text {
-    ptx: String,
+struct Member {
+    /// One text, or those of all parts that a cubin was linked from.
+    texts: Vec<String>,
     /// The architecture of the cubin around it: the PTX runs only on devices that run the cubin.
     cubin: Option<u32>,
+    /// True for a cubin that is to be linked with others.
+    is_relocatable: bool,
+}
+
+/// The PTX of an image for a device.
+#[derive(Debug)]
+pub(crate) struct Chosen<'i> {
+    pub(crate) text: Cow<'i, str>,
+    /// True if it was in a cubin, whose machine code a linker has completed.
+    pub(crate) is_cubin: bool,
+    /// True if it was in a cubin that is not linked yet.
+    pub(crate) is_relocatable: bool,
 }
 
 /// The target device of a load.
@@ -108,6 +141,9 @@ impl Image {
         if magic == fatbin::MAGIC {
             return Self::from_bytes(take(fatbin::length(take(fatbin::HEADER)?)?)?);
         }
+        if magic == lto::MAGIC {
+            return Err(lto::without_length());
+        }
         if magic == ELF {
             let tables = take(elf::tables(take(elf::HEADER)?)?)?;
             return Self::from_bytes(take(elf::length(tables)?)?);
@@ -119,9 +155,12 @@ impl Image {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Refusal> {
         let mut image = Self::default();
         if bytes.starts_with(&fatbin::MAGIC) {
+            image.is_fatbin = true;
             for entry in fatbin::entries(bytes)? {
-                image.add_entry(entry);
+                image.add_entry(entry, bytes);
             }
+        } else if bytes.starts_with(&lto::MAGIC) {
+            image.lto = Some(lto::Input::Raw(bytes.into()));
         } else if bytes.starts_with(ELF) {
             image.add_cubin(bytes, "the cubin");
         } else {
@@ -132,7 +171,10 @@ impl Image {
 
     /// PTX that may end with a zero byte.
     pub(crate) fn of_text(bytes: &[u8]) -> Result<Self, Refusal> {
-        Ok(Self { texts: vec![Text { ptx: text(bytes)?, cubin: None }], useless: Vec::new() })
+        Ok(Self {
+            members: vec![Member { texts: vec![text(bytes)?], cubin: None, is_relocatable: false }],
+            ..Self::default()
+        })
     }
 
     /// A fatbin, and no other container.
@@ -140,14 +182,22 @@ impl Image {
         if bytes.starts_with(&fatbin::MAGIC) { Self::from_bytes(bytes) } else { Err(Refusal::image("it is no fatbin")) }
     }
 
-    fn add_entry(&mut self, entry: Result<fatbin::Entry<'_>, String>) {
+    /// The same image, with a bound on the registers of a thread.
+    pub(crate) fn bounded(self, max_registers: Option<u32>) -> Self {
+        Self { max_registers, ..self }
+    }
+
+    fn add_entry(&mut self, entry: Result<fatbin::Entry<'_>, String>, fatbin: &[u8]) {
         match entry {
             Ok(fatbin::Entry::Ptx(bytes)) => match text(&bytes) {
-                Ok(ptx) => self.texts.push(Text { ptx, cubin: None }),
+                Ok(ptx) => self.members.push(Member { texts: vec![ptx], cubin: None, is_relocatable: false }),
                 Err(refusal) => self.useless.push(refusal.reason),
             },
             Ok(fatbin::Entry::Cubin { bytes, architecture }) => {
                 self.add_cubin(&bytes, &format!("the cubin for sm_{architecture}"));
+            }
+            Ok(fatbin::Entry::Lto) => {
+                self.lto.get_or_insert_with(|| lto::Input::Fatbin(fatbin.into()));
             }
             Err(reason) => self.useless.push(reason),
         }
@@ -159,35 +209,65 @@ impl Image {
                 "{name} has no PTX in it, and a simulated device runs nothing else; compile with -lineinfo, or to PTX"
             )),
             Ok(texts) => {
-                let cubin = elf::architecture(bytes);
-                self.texts.extend(texts.into_iter().map(|ptx| Text { ptx, cubin }));
+                let is_relocatable = elf::is_relocatable(bytes).unwrap_or(false);
+                self.members.push(Member { texts, cubin: elf::architecture(bytes), is_relocatable });
             }
             Err(refusal) => self.useless.push(format!("{name}: {}", refusal.reason)),
         }
     }
 
-    /// The best PTX for a device: the one for the newest architecture that the device supports.
-    pub(crate) fn text_for(&self, target: Target) -> Result<&str, Refusal> {
-        let mut best: Option<(u32, &str)> = None;
+    /// The best PTX for a device: of a cubin that it runs, or else of the text for the newest architecture. Among equals,
+    /// an H200 takes the first cubin, and the last text.
+    pub(crate) fn text_for(&self, target: Target) -> Result<Chosen<'_>, Refusal> {
         let mut refused: Option<Refusal> = None;
-        for text in &self.texts {
-            match fit(text, target) {
-                Ok(architecture) if best.is_none_or(|(other, _)| architecture > other) => {
-                    best = Some((architecture, &text.ptx));
-                }
+        let mut best: Option<(fit::Rank, &Member)> = None;
+        for member in &self.members {
+            match fit::rank(member, target) {
+                Ok(rank) if best.is_none_or(|(other, _)| rank.replaces(other)) => best = Some((rank, member)),
                 Ok(_) => {}
                 Err(refusal) => refused = Some(refused.unwrap_or(refusal)),
             }
         }
-        match (best, refused) {
-            (Some((_, text)), _) => Ok(text),
-            (None, Some(refusal)) => Err(refusal),
-            (None, None) => {
+        if let Some((_, member)) = best {
+            fit::check_version(member, target)?;
+            let is_cubin = member.cubin.is_some();
+            return Ok(Chosen { text: member.linked(target)?, is_cubin, is_relocatable: member.is_relocatable });
+        }
+        if let Some(lto) = &self.lto {
+            return Ok(Chosen { text: lto.compiled(target)?.into(), is_cubin: false, is_relocatable: false });
+        }
+        match refused {
+            // A fatbin without code for the device is told from a text for another one.
+            Some(refusal) if self.is_fatbin => {
+                Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, refusal.reason).logged(refusal.log))
+            }
+            Some(refusal) => Err(refusal),
+            None => {
                 let reason =
                     if self.useless.is_empty() { "nothing is in it".to_owned() } else { self.useless.join("; ") };
                 Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason))
             }
         }
+    }
+}
+
+impl Member {
+    /// Its text, or its texts linked with each other.
+    fn linked(&self, target: Target) -> Result<Cow<'_, str>, Refusal> {
+        let texts = match self.texts.as_slice() {
+            [text] => return Ok(Cow::Borrowed(text)),
+            texts => texts,
+        };
+        let part = |(text, number): (&String, u32)| Part::new(&format!("part {number} of the cubin"), text);
+        let parts: Result<Vec<Part>, Error> = texts.iter().zip(1..).map(part).collect();
+        let parts = parts.map_err(|error| Refusal::mistake(&error))?;
+        link(&parts, target.architecture).map(Cow::Owned).map_err(|conflicts| match conflicts.as_slice() {
+            [Conflict { kind: ConflictKind::Undefined, symbol, .. }, ..] => Refusal::machine_code(symbol),
+            _ => {
+                let reasons: Vec<String> = conflicts.iter().map(Conflict::to_string).collect();
+                Refusal::image(reasons.join("; "))
+            }
+        })
     }
 }
 
@@ -200,69 +280,6 @@ fn text(bytes: &[u8]) -> Result<String, Refusal> {
         return Ok(text);
     }
     Err(Refusal::image("neither PTX, which has a line `.version`, nor a cubin, nor a fatbin"))
-}
-
-/// The newest PTX version that a driver reads.
-fn newest(driver: i32) -> Version {
-    let (major, minor) = match driver {
-        ..11050 => (7, 4),
-        11050..11060 => (7, 5),
-        11060..11070 => (7, 6),
-        11070..11080 => (7, 7),
-        11080..12000 => (7, 8),
-        12000..12010 => (8, 0),
-        12010..12020 => (8, 1),
-        12020..12030 => (8, 2),
-        12030..12040 => (8, 3),
-        12040..12050 => (8, 4),
-        12050..12070 => (8, 5),
-        12070..12080 => (8, 6),
-        12080..12090 => (8, 7),
-        12090..13000 => (8, 8),
-        13000..13010 => (9, 0),
-        13010..13020 => (9, 1),
-        13020..13030 => (9, 2),
-        13030..13040 => (9, 3),
-        _ => (9, 4),
-    };
-    Version { major, minor }
-}
-
-/// The architecture of the PTX target, if the device can run it.
-fn fit(text: &Text, device: Target) -> Result<u32, Refusal> {
-    let there = device.architecture;
-    if let Some(cubin) = text.cubin.filter(|cubin| cubin / 10 != there / 10 || *cubin > there) {
-        let reason = format!("the cubin is for sm_{cubin}; the device is sm_{there}");
-        return Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason));
-    }
-    let Header { version, target, address_size } = Header::read(&text.ptx).map_err(|error| Refusal::mistake(&error))?;
-    let newest = newest(device.driver);
-    // The driver runs the machine code of a cubin, and ignores the PTX in it.
-    if text.cubin.is_none() && version > newest {
-        let reason = format!(
-            "the text is PTX {}.{}; driver {} reads up to {}.{}",
-            version.major, version.minor, device.driver, newest.major, newest.minor
-        );
-        return Err(Refusal::new(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION, reason).logged(format!(
-            "{COMPILER} application ptx input, line 1; fatal   : Unsupported .version {}.{}; current version is '{}.{}'",
-            version.major, version.minor, newest.major, newest.minor
-        )));
-    }
-    if address_size == AddressSize::Bits32 {
-        return Err(Refusal::ptx("the text is for addresses of 32 bits; a line `.address_size 64` is missing"));
-    }
-    let wanted = target.architecture;
-    let runs = match target.features {
-        Features::Portable => wanted <= there,
-        Features::Family => wanted / 10 == there / 10 && wanted <= there,
-        Features::Specific => wanted == there,
-    };
-    if runs {
-        return Ok(wanted);
-    }
-    let said = "SM version specified by .target is higher than default SM version assumed";
-    Err(Refusal::ptx(format!("the text is for {target}; the device is sm_{there}"))
-        .logged(format!("{COMPILER} fatal   : {said}")))
 }
 
 #[cfg(test)]
