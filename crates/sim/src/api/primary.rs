@@ -26,10 +26,7 @@ pub(crate) fn cuDevicePrimaryCtxRetain(call: &Call<'_>, context: Ptr<CUcontext>,
     let device = ordinal(call, device)?;
     let mut world = call.world();
     let handle = match world.active_primary(device) {
-        Some(handle) => {
-            world.healthy(handle)?;
-            handle
-        }
+        Some(handle) => handle,
         None => {
             let flags = shown(world.devices()[device].primary_flags);
             world.activate_primary(call, device, flags)?

@@ -128,6 +128,12 @@ impl<'a> Call<'a> {
         Ok(current)
     }
 
+    /// Fails with the fault of the current context's device, if the host knows of it.
+    pub(crate) fn check_current(&self) -> Status {
+        let current = thread::with_contexts(self.core.id, |stack| stack.last().copied());
+        current.map_or(Ok(()), |context| self.world().healthy(context))
+    }
+
     /// Notes that the stream of the call is captured, or that it is not.
     pub(crate) fn set_feeds_graph(&self, feeds_graph: bool) {
         self.feeds_graph.set(feeds_graph);
@@ -183,6 +189,6 @@ impl<'a> Call<'a> {
         self.wait(world, &pending)?;
         world.host_learns(&known);
         world.host_saw_context(context);
-        world.healthy(context)
+        world.look(context)
     }
 }

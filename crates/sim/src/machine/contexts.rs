@@ -59,7 +59,7 @@ impl World {
     /// A context without a handle. The device is charged for it.
     fn new_context(&mut self, call: &Call<'_>, device: usize, flags: u32, is_primary: bool) -> Status<Context> {
         // A fault concerns the whole process: new contexts on the device fail, too.
-        if let Some(code) = self.devices[device].fault {
+        if let Some(code) = self.known_fault(device) {
             return Err(call.refuse(code, format!("device {device} has faulted; only a new process can use it")));
         }
         let spec = &call.core().topology.devices[device];

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use std::time::Instant;
+
 use warploom_sys::types::CUresult;
 
 use crate::ffi::handle::ContextHandle;
@@ -18,8 +20,17 @@ pub(crate) struct Device {
     pub(crate) primary_flags: u32,
     /// Callbacks for notifications of the device.
     pub(crate) notifications: Notifications,
-    /// The sticky error of a kernel's fault: the process can no longer use the device.
-    pub(super) fault: Option<CUresult>,
+    /// The fault of a kernel, after which the process can no longer use the device.
+    pub(super) fault: Option<DeviceFault>,
+}
+
+/// The fault of a kernel, of which the host learns later.
+#[derive(Clone, Copy)]
+pub(super) struct DeviceFault {
+    pub(super) code: CUresult,
+    pub(super) at: Instant,
+    /// A call has answered it, or a fault plan asked for it.
+    pub(super) is_known: bool,
 }
 
 /// The callbacks that are registered for notifications, by their numbers.

@@ -19,6 +19,7 @@ mod devices;
 pub(crate) mod error_log;
 pub(crate) mod event;
 mod event_order;
+mod faults;
 mod gates;
 pub(crate) mod graph;
 pub(crate) mod graph_launch;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use smallvec::SmallVec;
 use warploom_engine::{Known, Mode, OpId, OpState, Order, Period, QueueId, settle};
@@ -75,6 +76,7 @@ pub(crate) struct World {
     next_context_id: u64,
     next_stream_id: u64,
     next_op: u64,
+    pub(super) has_faulted: Arc<AtomicBool>,
     /// Ops that have run and whose end is not known yet.
     unbooked: Vec<Unbooked>,
 }
@@ -126,6 +128,7 @@ impl World {
             next_context_id: 1,
             next_stream_id: 1,
             next_op: 1,
+            has_faulted: Arc::default(),
             unbooked: Vec::new(),
         })
     }
@@ -138,14 +141,6 @@ impl World {
     pub(crate) fn next_stream_id(&mut self) -> u64 {
         self.next_stream_id += 1;
         self.next_stream_id - 1
-    }
-
-    /// Fails with the sticky error of a context, if any.
-    pub(crate) fn healthy(&self, context: ContextHandle) -> Status {
-        match self.contexts.get(context).and_then(|context| context.poison) {
-            Some(code) => Err(code),
-            None => Ok(()),
-        }
     }
 
     /// Enqueues work, ordered as CUDA orders the queue against its context's default stream.
@@ -290,15 +285,7 @@ impl World {
     /// The error that prevents an op from running, its context's or its own, if any.
     pub(crate) fn poison_of(&self, id: OpId) -> Option<CUresult> {
         let op = self.engine.op(id)?;
-        self.healthy(self.engine.queue(op.queue).owner.context).err().or(op.note.fails)
-    }
-
-    /// Sets the sticky error of a context, as a kernel fault does.
-    pub(crate) fn poison(&mut self, context: ContextHandle, code: CUresult) {
-        if let Some(context) = self.contexts.get_mut(context) {
-            context.poison.get_or_insert(code);
-            self.devices[usize::from(context.device)].fault.get_or_insert(code);
-        }
+        self.fault_of(self.engine.queue(op.queue).owner.context).or(op.note.fails)
     }
 
     /// The newest pending op of each queue of a context, with those of destroyed streams.
@@ -446,9 +433,9 @@ impl World {
             (queue.owner.context, queue.owner.device, op.earliest, op.has_parked);
         let note = op.note;
         // Pending work of a context with a sticky error is skipped.
-        let ran = self.healthy(context).is_ok();
+        let ran = self.fault_of(context).is_none();
         if let Some(code) = failure.or(note.fails) {
-            self.poison(context, code);
+            self.fail(context, code);
         }
         if let Work::Task(task) = &mut work {
             task.ended(self);

@@ -3,12 +3,14 @@
 //! [`table`] has one row for each function of the list; everything that treats functions differently reads
 //! its row. The family of a function is in the list itself ([`Function::family`]).
 
+mod after_fault;
 mod class;
 mod table;
 pub(crate) mod width;
 
 use warploom_sys::Function;
 
+pub(crate) use self::after_fault::fails_after_fault;
 pub use self::class::Class;
 
 use self::class::Classes;

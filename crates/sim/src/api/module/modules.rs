@@ -78,6 +78,7 @@ pub(crate) fn cuModuleUnload(call: &Call<'_>, module: Ptr<CUmod_st>) -> Status {
     if !found.is_the_programs() {
         return Err(call.refuse(INVALID_HANDLE, "the module is part of a library, and goes with it"));
     }
+    world.healthy(found.context)?;
     variables::unload(call, &mut world, handle)
 }
 

@@ -28,7 +28,11 @@ pub(super) fn wanted(call: &Call<'_>, address: Ptr<CUdeviceptr>, bytes: Ptr<usiz
 pub(super) fn unload(call: &Call<'_>, world: &mut Guard<'_>, module: ModuleHandle) -> Status {
     let Some(found) = world.code().modules().get(module) else { return Ok(()) };
     let context = found.context;
-    call.wait_for_context(world, context)?;
+    // A fault that the wait finds does not keep the module.
+    match call.wait_for_context(world, context) {
+        Err(code) if world.fault_of(context) == Some(code) => {}
+        waited => waited?,
+    }
     if let Some(module) = world.code_mut().remove(module, false) {
         let library = module.library.and_then(|library| world.code().libraries().get(library));
         let shared: Vec<u64> = library.into_iter().flat_map(|library| library.managed.values().copied()).collect();

@@ -79,6 +79,6 @@ impl Call<'_> {
         self.wait(world, &[id])?;
         world.host_learns(&known);
         world.host_saw_idle(queue);
-        world.healthy(context)
+        world.look(context)
     }
 }

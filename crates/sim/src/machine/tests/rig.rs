@@ -117,7 +117,7 @@ impl Rig {
         let mut world = self.world();
         let outstanding = world.outstanding(queue);
         self.call().wait(&mut world, &outstanding)?;
-        world.healthy(self.context)
+        world.look(self.context)
     }
 
     /// As `cuCtxSynchronize`.
