@@ -5,8 +5,8 @@
 //!                                                  └──▶ 300 ms later, in mode `Threads` ──────────────┘
 //! ```
 //!
-//! Until then calls that only enqueue or create succeed, as on an H200: its driver learns of a fault 0.3 to 0.4 s after the
-//! kernel's end. Afterwards all contexts of the device are lost.
+//! Until then calls that only enqueue or create succeed, as on an H200: its driver learns of a fault 0.3 to
+//! 0.4 s after the kernel's end. Afterwards all contexts of the device are lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

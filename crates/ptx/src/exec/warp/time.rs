@@ -1,7 +1,8 @@
 //! Virtual time of a warp, in cycles of the device's clock.
 //!
-//! Each instruction takes a fixed number of cycles; sleeps and waits at barriers add to them. A warp that does nothing but
-//! read the clock is moved forward, so that a kernel which spins for a while does not take as long to simulate.
+//! Each instruction takes a fixed number of cycles; sleeps and waits at barriers add to them. A warp that
+//! does nothing but read the clock is moved forward, so that a kernel which spins for a while does not take
+//! as long to simulate.
 
 use super::Warp;
 use super::group::State;
@@ -11,7 +12,8 @@ use crate::program::operation::{Instruction, Operation};
 const LONGEST_LOOP: u64 = 32;
 /// Reads of the clock by one instruction, a loop apart, before the warp is moved forward.
 const READS: u32 = 64;
-/// The part of the time spent spinning by which the next read is moved forward: the last read is late by so much at most.
+/// The part of the time spent spinning by which the next read is moved forward: the last read is late by so
+/// much at most.
 const PART: u64 = 128;
 
 /// The cycles of a warp since its block started.
@@ -35,7 +37,7 @@ struct Spin {
     last: u64,
     /// Cycles at the first one.
     began: u64,
-    /// True if the loop around it reads and writes no memory.
+    /// `true` if the loop around it reads and writes no memory.
     is_pure: bool,
 }
 
@@ -90,7 +92,7 @@ impl Time {
     }
 }
 
-/// True if the innermost loop around an instruction computes and branches, and does nothing else.
+/// `true` if the innermost loop around an instruction computes and branches, and does nothing else.
 fn is_in_pure_loop(code: &[Instruction], pc: usize) -> bool {
     let behind = pc..code.len().min(pc + LONGEST_LOOP as usize);
     let back = behind.filter_map(|branch| match code[branch].operation {
