@@ -1,12 +1,12 @@
 //! Faults of kernels: when work stops, and when the host learns of it.
 //!
 //! ```text
-//!   kernel faults ──▶ its context's work is skipped ──▶ a call that waits or asks answers the fault ──▶ all calls do
-//!                                                  └──▶ 300 ms later, in mode `Threads` ──────────────┘
+//!   kernel faults ─▶ its context's work is skipped ─┬─▶ a call that waits or asks answers the fault ─┬─▶ all do
+//!                                                   └─▶ 300 ms pass, in mode `Threads` ──────────────┘
 //! ```
 //!
-//! Until then calls that only enqueue or create succeed, as on an H200: its driver learns of a fault 0.3 to 0.4 s after the
-//! kernel's end. Afterwards all contexts of the device are lost.
+//! Until then calls that only enqueue or create succeed, as on an H200: its driver learns of a fault 0.3 to
+//! 0.4 s after the kernel's end. Afterwards all contexts of the device are lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -386,13 +386,13 @@ impl World {
         ready.min_by_key(|(_, op)| op.number).map(|(at, _)| at)
     }
 
-    /// True if ops share their device in the order of the calls; in the modes that choose an order, that one counts.
+    /// True if ops share their device in the order of the calls; in modes that choose an order, that one counts.
     fn books_in_order(&self) -> bool {
         !matches!(self.engine.mode(), Mode::Deterministic(Order::Lazy | Order::Seeded(_)))
     }
 
-    /// True if an op of an earlier call, ready or running on the same device, has not got as far in virtual time as this
-    /// one has: it may still delay it.
+    /// True if an op of an earlier call, ready or running on the same device, has not got as far in virtual time
+    /// as this one has: it may still delay it.
     fn is_behind_others(&self, id: OpId, work: &Work) -> bool {
         if !self.books_in_order() || !work.takes_device() {
             return false;
@@ -406,11 +406,19 @@ impl World {
                 && self.engine.queue(op.queue).owner.device == device
                 && match op.state {
                     OpState::Ready => op.work.takes_device() && self.progress_of(op, device) <= end,
-                    // Its work is with the executor, or it is not booked either.
-                    state => state == OpState::Running && op.earliest <= end,
+                    OpState::Running => self.may_delay(*other, op) && op.earliest <= end,
+                    _ => false,
                 }
         };
         self.engine.in_lane_of(id).take(LOOKED_AT).any(|(other, op)| is_ahead(&other, op))
+    }
+
+    /// True if a running op may take a part of its device. Its work is with the thread that runs it; with
+    /// executors, the lane of a device runs nothing of the host.
+    fn may_delay(&self, id: OpId, op: &Op) -> bool {
+        self.engine.mode() == Mode::Threads
+            || matches!(op.work, Work::Away)
+            || self.unbooked.iter().any(|unbooked| unbooked.id == id)
     }
 
     /// The virtual time that a ready op has reached: a kernel may have run for a while.

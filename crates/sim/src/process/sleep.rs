@@ -1,7 +1,7 @@
 //! Sleeps of host threads between two points in time, as far as the operating system can tell them from load.
 //!
-//! A thread that a busy machine did not run has not slept. Linux counts for each thread the time on a processor and the
-//! time in which it was ready and had to wait for one; the rest is sleep.
+//! A thread that a busy machine did not run has not slept. Linux counts for each thread the time on a
+//! processor and the time in which it was ready and had to wait for one; the rest is sleep.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -49,7 +49,8 @@ impl Mark {
         Self::set_at(Instant::now())
     }
 
-    /// Marks this moment of this thread; also the nanoseconds that it slept since its last mark, 0 if it has none.
+    /// Marks this moment of this thread; also the nanoseconds that it slept since its last mark, 0 if it has
+    /// none.
     pub(crate) fn renew() -> (Self, u64) {
         let now = Instant::now();
         let slept = MARK.get().map_or(0, |mark| mark.slept_until(now));

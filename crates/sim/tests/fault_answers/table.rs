@@ -1,7 +1,7 @@
 //! Answers of driver calls around the fault of a kernel, as an H200 gave them.
 //!
-//! Before the fault is known every call answers as if there were none. Afterwards [`After`] tells those that answer the
-//! fault from those that still work.
+//! Before the fault is known every call answers as if there were none. Afterwards [`After`] tells those that
+//! answer the fault from those that still work.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;

@@ -1,7 +1,7 @@
 //! Bookings of a shared part of a device: its multiprocessors, or one direction of a link.
 //!
-//! A booking waits for those of calls before its own, and never for those of later ones: so its times are the same
-//! in whichever order the ops end.
+//! A booking waits for those of calls before its own, and never for those of later ones: so its times are the
+//! same in whichever order the ops end.
 
 use std::collections::VecDeque;
 

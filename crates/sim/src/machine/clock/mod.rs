@@ -1,13 +1,14 @@
 //! Virtual time: how long work would take on the modelled machine.
 //!
-//! Host time moves a little with every call, and jumps when a host thread has waited for something that ended later. An
-//! op starts when its predecessors, its queue and the parts of the device that it needs are free. A transfer takes a
-//! start-up, the link's latency, and its bytes at the link's bandwidth; two over one link in one direction follow each
-//! other. A kernel takes a start-up and the cycles of its blocks, and shares the multiprocessors with others if they do
-//! not all fit. Plausible and reproducible, not predictive.
+//! Host time moves a little with every call, and jumps when a host thread has waited for something that ended
+//! later. An op starts when its predecessors, its queue and the parts of the device that it needs are free. A
+//! transfer takes a start-up, the link's latency, and its bytes at the link's bandwidth; two over one link in
+//! one direction follow each other. A kernel takes a start-up and the cycles of its blocks, and shares the
+//! multiprocessors with others if they do not all fit. Plausible and reproducible, not predictive.
 //!
-//! Real time does not count, so the same calls give the same times on every run and under any load. The exception are
-//! sleeps of host threads, on a machine with threads of its own: a program that sleeps between two records sees it.
+//! Real time does not count, so the same calls give the same times on every run and under any load. The
+//! exception are sleeps of host threads, on a machine with threads of its own: a program that sleeps between
+//! two records sees it.
 
 mod bookings;
 mod lines;

@@ -1,4 +1,5 @@
-//! Speed of a kernel on its device: cycles per instruction, clock rate, and the part of the device that it takes.
+//! Speed of a kernel on its device: cycles per instruction, clock rate, and the part of the device that it
+//! takes.
 
 use warploom_ptx::Cost;
 
