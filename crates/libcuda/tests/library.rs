@@ -20,7 +20,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 /// Says to a test in a process of its own what it should find.
 const EXPECTED_VARIABLE: &str = "WARPLOOM_EXPECTED";
 
-/// Where cargo put the library when it built this test.
+/// The path of the library that cargo built with this test.
 fn path() -> Result<PathBuf, Box<dyn Error>> {
     Ok(std::env::current_exe()?.with_file_name("libwarploom_cuda.so"))
 }

@@ -93,7 +93,7 @@
 //!
 //! | directive | effect |
 //! |---|---|
-//! | `.version`, `.target`, `.address_size` | the [`Header`]; instructions of later versions and architectures are refused |
+//! | `.version`, `.target`, `.address_size` | the [`Header`]; what is later is refused |
 //! | `.file`, `.loc` | traps and hazards name the line of the source |
 //! | `.section .debug_…` | read and not used |
 //! | `.visible`, `.extern`, `.weak`, `.common` | [`link`](mod@link) resolves names by them |
@@ -101,18 +101,19 @@
 //! | `.maxntid`, `.reqntid` | launches of other blocks are refused |
 //! | `.reqnctapercluster` | the shape of clusters, unless the launch gives one |
 //! | `.maxclusterrank` | told by [`Kernel::max_cluster_blocks`]; the launch checks it |
-//! | `.explicitcluster`, `.blocksareclusters` | kept in the tree, and not used |
-//! | `.maxnreg`, `.minnctapersm`, `.maxnctapersm` | advice about registers, of which an interpreter has enough |
+//! | `.explicitcluster` | told by [`Kernel::needs_cluster`]; launches without clusters are refused |
+//! | `.blocksareclusters` | told by [`Kernel::counts_clusters`]; a launch multiplies its grid |
+//! | `.maxnreg`, `.minnctapersm`, `.maxnctapersm` | advice about registers; not used |
 //! | `.noreturn`, `.abi_preserve`, `.abi_preserve_control` | advice about calls; not used |
 //! | `.attribute(.managed)` | told by [`Variable::managed`] |
 //! | `.attribute(.unified(…))`, `.language` | kept in the tree, and not used |
 //!
 //! | pragma | effect |
 //! |---|---|
-//! | `used_bytes_mask N` | the next instruction, if it is a load, uses the bytes whose bits are set; others may be out of bounds, race, or be uninitialised |
+//! | `used_bytes_mask N` | the bytes that the next instruction, a load, uses; others are not checked |
 //! | `nounroll`, `frequency N` | advice about loops and branches; not used |
-//! | `enable_smem_spilling`, `mma_throughput`, `abi_param_reg N` | advice about registers, scheduling and calls; not used |
-//! | others | ignored; [`Program::warnings`] names them, as `ptxas` does. Outside of functions they are an error |
+//! | `enable_smem_spilling`, `mma_throughput`, `abi_param_reg N` | advice about registers and calls; not used |
+//! | others | ignored, with a [warning](Program::warnings); an error outside of functions |
 //!
 //! # Precision
 //!

@@ -8,7 +8,7 @@ use warploom_ptx::{Error, Position};
 
 const HEADER: &str = ".version 8.7\n.target sm_90\n.address_size 64\n";
 
-/// What a text says behind the usual header.
+/// A text with the usual header, which must parse.
 fn module(items: &str) -> Result<String, Error> {
     let text = format!("{HEADER}{items}");
     Module::parse(&text)?;

@@ -11,7 +11,8 @@ use crate::TestResult;
 /// The machine that bodies for both drivers run on: what the device machine has, one H200.
 pub const MACHINE: &str = "h200";
 
-/// The modes in which work may run later than the call that enqueues it; a right program does not notice which.
+/// The modes in which work may run later than the call that enqueues it; a right program does not notice
+/// which.
 pub const ASYNCHRONOUS: &[Mode] = &[
     Mode::Threads,
     Mode::Deterministic(Order::Eager),
@@ -26,10 +27,11 @@ pub fn modes(seeds: u64) -> impl Iterator<Item = Mode> {
     [Mode::Sync, Mode::Threads].into_iter().chain(orders.map(Mode::Deterministic))
 }
 
-/// Runs a body on a fresh machine in every mode and with `seeds` random orders, and asserts that all of them give the same.
+/// Runs a body on a fresh machine in every mode and with `seeds` random orders, and asserts that all of them
+/// give the same.
 ///
-/// A program that orders its work properly cannot tell the modes apart. The mode that differs is named, seed included, so
-/// that it can be run again alone.
+/// A program that orders its work properly cannot tell the modes apart. The mode that differs is named, seed
+/// included, so that it can be run again alone.
 pub fn in_every_mode<T: PartialEq + std::fmt::Debug>(
     topology: &Topology,
     seeds: u64,
@@ -49,8 +51,9 @@ pub fn in_every_mode<T: PartialEq + std::fmt::Debug>(
     first.map(|(_, result)| result).ok_or_else(|| "there is no mode".into())
 }
 
-/// Asserts that a machine found nothing in a program that would be wrong on hardware, too, if only sometimes: races, memory
-/// outside its life, bytes that nobody wrote. What a driver refuses, a body may have done on purpose.
+/// Asserts that a machine found nothing in a program that would be wrong on hardware, too, if only sometimes:
+/// races, use outside the lifetime of memory, uninitialised reads. Calls that a driver refuses do not count:
+/// a body may make them on purpose.
 #[track_caller]
 pub fn assert_sound(machine: &Machine) {
     let is_ended = machine.log().iter().any(|entry| entry.kind == LogKind::Fault);
@@ -87,7 +90,8 @@ pub fn open(topology: Topology, mode: Mode) -> TestResult<(Machine, Driver)> {
     Ok((machine, driver))
 }
 
-/// Runs a body on a simulated H200, each time on a fresh machine in another mode; says in which mode it failed.
+/// Runs a body on a simulated H200, each time on a fresh machine in another mode; says in which mode it
+/// failed.
 pub fn on_sim_in(modes: &[Mode], body: fn(&Driver) -> TestResult) -> TestResult {
     for mode in modes {
         let (machine, driver) = open(Topology::preset(MACHINE)?, *mode)?;

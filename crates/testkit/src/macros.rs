@@ -11,11 +11,11 @@
 /// }
 /// ```
 ///
-/// `sim fn` is for what the real driver leaves undefined, such as the use of a destroyed handle: it crashes, or answers one
-/// thing today and another tomorrow, and the simulator promises more.
+/// `sim fn` is for what the real driver leaves undefined, such as the use of a destroyed handle: it crashes,
+/// or answers one thing today and another tomorrow, and the simulator promises more.
 ///
-/// `unchecked fn` is for accesses beyond memory, which are findings, and for addresses: a machine that checks puts
-/// allocations further apart.
+/// `unchecked fn` is for accesses beyond memory, which are findings, and for addresses: a machine that checks
+/// puts allocations further apart.
 ///
 /// A body gets an initialised `&Driver` and may use `?`.
 #[macro_export]
@@ -75,7 +75,7 @@ macro_rules! driver_tests {
     };
 }
 
-/// True if a type has a trait: `implements!(Stream: Send + Sync)` is `true` or `false`.
+/// `true` if a type has a trait: `implements!(Stream: Send + Sync)` is `true` or `false`.
 ///
 /// The constant of the type itself, which is there if the bound holds, hides that of the trait.
 ///

@@ -109,8 +109,8 @@ fn setup() -> TestResult<(Context, Stream, DevicePool)> {
 
 const TIMES: usize = 100;
 
-/// How often a piece of work takes from the heap, when it is done over and over; what is taken only now and
-/// then counts as taken every time.
+/// Heap allocations of a piece of work that is repeated; one that is made only now and then counts as made
+/// every time.
 fn taken<R>(mut work: impl FnMut() -> Result<R>) -> Result<usize> {
     drop(work()?);
     let before = TAKEN.get();

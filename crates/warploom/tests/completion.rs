@@ -16,7 +16,7 @@ use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
-/// How long a task that nobody wakes is waited for.
+/// Timeout for a task that is never woken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Unparks a thread, and counts how often.

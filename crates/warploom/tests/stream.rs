@@ -31,14 +31,14 @@ fn current(driver: &Driver) -> TestResult<CUcontext> {
     Ok(context)
 }
 
-/// Takes over somebody else's stream.
+/// Takes over a foreign stream.
 #[expect(unsafe_code, reason = "takes over a raw stream")]
 fn foreign(context: &Context, raw: CUstream, owner: impl Send + Sync + 'static) -> Result<Stream> {
     // SAFETY: tests give streams that their owner, or the test itself, keeps.
     unsafe { Stream::from_raw(context, raw, owner) }
 }
 
-/// Borrows somebody else's stream.
+/// Borrows a foreign stream.
 #[expect(unsafe_code, reason = "takes over a raw stream")]
 fn borrowed(context: &Context, raw: CUstream) -> Result<Stream> {
     // SAFETY: tests give streams that they keep.

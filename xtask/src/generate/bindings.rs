@@ -9,8 +9,9 @@ use quote::quote;
 use super::Wheels;
 use crate::workspace::at;
 
-/// The few lines of other headers that the CUDA headers need: of the C library, of graphics APIs, and of the profiler's
-/// header, which is not in the package. So no system header is read, and the result does not depend on the machine.
+/// The few lines of other headers that the CUDA headers need: of the C library, of graphics APIs, and of the
+/// profiler's header, which is not in the package. So no system header is read, and the result does not
+/// depend on the machine.
 const FOREIGN: &[(&str, &str)] = &[
     ("stddef.h", "#pragma once\ntypedef __SIZE_TYPE__ size_t;\ntypedef __WCHAR_TYPE__ wchar_t;\n"),
     ("stdlib.h", "#pragma once\n#include <stddef.h>\n"),
@@ -129,7 +130,8 @@ fn split(text: &str) -> Result<Bindings, String> {
                 }
                 _ => bindings.types.push(item),
             },
-            // The layout assertions' own `allow`s; the module that includes the file says it once, with the reason.
+            // The layout assertions' own `allow`s; the module that includes the file says it once, with the
+            // reason.
             syn::Item::Const(assertion) => {
                 assertion.attrs.clear();
                 bindings.types.push(item);

@@ -13,10 +13,10 @@ const HEAD: &str = "\
 ///
 /// A row is `family slot \"name\" version per_thread \"suffix\" (argument: type, …);`
 ///
-/// - `slot` is the exported C name of this ABI, `name` what `cuGetProcAddress` calls it, `version` the CUDA version that
-///   introduced the ABI;
-/// - `per_thread` and `suffix` are the version and the symbol suffix of the variant in which stream 0 means the
-///   per-thread default stream, or `0` and `\"\"` where there is none.
+/// - `slot` is the exported C name of this ABI, `name` what `cuGetProcAddress` calls it, `version` the CUDA
+///   version that introduced the ABI;
+/// - `per_thread` and `suffix` are the version and the symbol suffix of the variant in which stream 0 means
+///   the per-thread default stream, or `0` and `\"\"` where there is none.
 ///
 /// Every function returns `CUresult`.
 #[macro_export]
@@ -62,7 +62,8 @@ fn row(line: &str, family: &str, bindings: &Bindings) -> Result<String, String> 
     Ok(format!("{family} {slot} \"{base}\" {version} {per_thread} \"{suffix}\" ({});", arguments.join(", ")))
 }
 
-/// The CUDA version that introduced per-thread default streams, for the newest ABI of each function at that time.
+/// The CUDA version that introduced per-thread default streams, for the newest ABI of each function at that
+/// time.
 const FIRST_PER_THREAD: u32 = 7000;
 
 /// The per-thread-stream variant of an ABI.

@@ -1,4 +1,5 @@
-//! Rebuilds `crates/sys` from the CUDA headers: wheel → bindgen → types, and the function list with its signatures.
+//! Rebuilds `crates/sys` from the CUDA headers: wheel → bindgen → types, and the function list with its
+//! signatures.
 
 mod bindings;
 mod functions;
@@ -21,7 +22,7 @@ nvidia-cuda-runtime==13.4.92 --hash=sha256:9641f797da20ce1dd8e779b6e96d08cf9ba56
 libclang==18.1.1 --hash=sha256:c533091d8a3bbf7460a00cb6c1a71da93bffe148f172c7d03b1c31fbf8aa2a0b
 ";
 
-/// Where the unpacked inputs are.
+/// The folders of the unpacked inputs.
 struct Wheels {
     include: PathBuf,
     libclang: PathBuf,

@@ -12,8 +12,8 @@ const HEADERS: &[&str] = &["cuda.h", "cudaGL.h", "cudaEGL.h", "cudaVDPAU.h"];
 /// An inline function of `cuda.h`, one that the driver for embedded devices alone has, and one of Windows.
 const NOT_EXPORTED: &[&str] = &["cuGetProcAddress_v2_ptsz", "cuEventCreateFromEGLSync", "cuWGLGetDevice"];
 
-/// A sorted list: every declared name, every name that a macro stands for, and the variants for per-thread default
-/// streams.
+/// A sorted list: every declared name, every name that a macro stands for, and the variants for per-thread
+/// default streams.
 pub(crate) fn render(include: &Path) -> Result<String, String> {
     let mut names = BTreeSet::new();
     for header in HEADERS {
@@ -35,7 +35,8 @@ fn declared(rest: &str) -> Option<&str> {
     is_function(name).then_some(name)
 }
 
-/// `#define cuMemcpy __CUDA_API_PTDS(cuMemcpy)` → `cuMemcpy_ptds`; `#define cuMemAlloc cuMemAlloc_v2` → `cuMemAlloc_v2`.
+/// `#define cuMemcpy __CUDA_API_PTDS(cuMemcpy)` → `cuMemcpy_ptds`; `#define cuMemAlloc cuMemAlloc_v2` →
+/// `cuMemAlloc_v2`.
 fn alias(line: &str) -> Option<String> {
     let mut words = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define ")?.split_whitespace();
     let (from, to) = (words.next()?, words.next()?);

@@ -22,8 +22,8 @@ pub trait Host {
         Bounds::Declared
     }
 
-    /// Sees an access beyond declared bounds that hardware lets pass. The lowest of its lanes is the first to go
-    /// beyond.
+    /// Sees an access beyond declared bounds that hardware lets pass. The lowest of its lanes is the first to
+    /// go beyond.
     fn overrun(&self, access: &Access, kind: &TrapKind) {
         let _ = (access, kind);
     }
@@ -50,6 +50,13 @@ pub trait Host {
     fn set_condition(&self, access: &Access, handle: u64, value: u32) -> bool {
         let _ = (access, handle, value);
         false
+    }
+
+    /// A value of the machine, by its kind and number: the result of the function `warploom_device_value`, by which hosts
+    /// give kernels what no register has. Without one, kernels get the least number of 64 bits.
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        let _ = (kind, number);
+        None
     }
 
     /// The value of `%globaltimer`, in nanoseconds, so many cycles after the block's start.
@@ -169,6 +176,10 @@ impl<T: Host> Host for &T {
         T::set_condition(self, access, handle, value)
     }
 
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        T::device_value(self, kind, number)
+    }
+
     fn nanoseconds(&self, cycles: u64) -> u64 {
         T::nanoseconds(self, cycles)
     }
@@ -215,6 +226,10 @@ impl<T: Host> Host for std::sync::Arc<T> {
 
     fn set_condition(&self, access: &Access, handle: u64, value: u32) -> bool {
         T::set_condition(self, access, handle, value)
+    }
+
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        T::device_value(self, kind, number)
     }
 
     fn nanoseconds(&self, cycles: u64) -> u64 {

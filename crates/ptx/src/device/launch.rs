@@ -91,7 +91,7 @@ pub enum LaunchError {
     Shared(u64),
 }
 
-/// Where a thread lies in a block of a shape.
+/// The coordinates of a thread in a block of a shape.
 pub(crate) fn coordinates([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
     [number % width, number / width % height, number / width / height]
 }

@@ -28,7 +28,7 @@ pub(crate) struct Context<M> {
     pub(crate) cycles_per_instruction: u64,
     /// Bytes of the stack that a thread has.
     pub(crate) stack: u32,
-    /// Where the threads of each warp lie in their block: a row for each axis.
+    /// The coordinates of the threads of each warp in their block: a row for each axis.
     pub(crate) places: Vec<[Words; 3]>,
 }
 
@@ -43,7 +43,7 @@ impl<M> Context<M> {
         self.cluster.iter().product()
     }
 
-    /// Where a thread lies in its block.
+    /// The coordinates of a thread in its block.
     pub(crate) fn thread(&self, number: u32) -> [u32; 3] {
         coordinates(self.block, number)
     }

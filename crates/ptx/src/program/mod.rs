@@ -54,7 +54,7 @@ pub struct Program {
 pub(crate) struct Code {
     pub(crate) header: Header,
     pub(crate) instructions: Vec<Instruction>,
-    /// Where each instruction stands.
+    /// The position of each instruction in the text.
     pub(crate) places: Vec<Position>,
     /// The name of each instruction, opcode and modifiers, as an index of `names`.
     pub(crate) spelled: Vec<u32>,

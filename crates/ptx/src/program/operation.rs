@@ -52,7 +52,7 @@ pub(crate) enum Operation {
     Shuffle(Shuffle),
     /// Predicates of all lanes: `d`, `a` (negated where raw `b` is 1), the mask.
     Vote(Vote),
-    /// Which lanes run: `d`.
+    /// The mask of active lanes: `d`.
     ActiveMask,
     /// Lanes with the same value: `d`, a predicate for all, `a`, the mask.
     Match {
@@ -242,7 +242,7 @@ pub(crate) enum Vote {
     Ballot,
 }
 
-/// How the values of a warp become one.
+/// The operator of a reduction over a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
     Add,
@@ -286,14 +286,14 @@ pub(crate) enum Special {
     LanesGreaterEqual,
     DynamicShared,
     TotalShared,
-    /// Where shared memory of the launch starts.
+    /// The start of dynamic shared memory.
     DynamicBase,
     /// Registers that the driver fills.
     Environment(u8),
-    /// Which cluster of the grid, and how many there are.
+    /// The index of the cluster in the grid, and the number of clusters.
     Cluster(u8),
     Clusters(u8),
-    /// Which block of its cluster, and how many that has.
+    /// The index of the block in its cluster, and the number of blocks there.
     ClusterBlock(u8),
     ClusterSize(u8),
     ClusterRank,

@@ -169,6 +169,10 @@ impl<M: Host> Host for Watched<M> {
         self.memory.set_condition(access, handle, value)
     }
 
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        self.memory.device_value(kind, number)
+    }
+
     fn nanoseconds(&self, cycles: u64) -> u64 {
         self.memory.nanoseconds(cycles)
     }

@@ -6,7 +6,7 @@ use crate::error::Position;
 /// `.visible .entry name(…) .maxntid 256 { … }`, or a declaration without a body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function<'t> {
-    /// Where the declaration starts.
+    /// The position of the declaration.
     pub place: Position,
     /// Kernel or function.
     pub kind: Kind,

@@ -25,7 +25,7 @@ pub struct Module<'t> {
 /// `.alias name, function;`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias<'t> {
-    /// Where it starts.
+    /// Its position.
     pub place: Position,
     /// The other name.
     pub name: &'t str,
@@ -45,7 +45,7 @@ pub struct File<'t> {
 /// `.section .debug_str { … }`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section<'t> {
-    /// Where it starts.
+    /// Its position.
     pub place: Position,
     /// Its name, with the dot in front.
     pub name: &'t str,

@@ -1,4 +1,5 @@
-//! Strings of `.pragma`, taken and refused as `ptxas` 13.4 takes and refuses them, and the bytes that loads use.
+//! Strings of `.pragma`, taken and refused as `ptxas` 13.4 takes and refuses them, and the bytes that loads
+//! use.
 
 use warploom_ptx::{Grid, Hazard, Launch, Program, Step, TrapKind, VecMemory, Watched, Watches};
 
@@ -69,7 +70,7 @@ fn a_mistake_in_a_pragma_is_shown() {
     assert!(shown.contains("`x` is no mask of bytes") && shown.ends_with("^^^^^^^^^^^^^^^^^^^"), "{shown}");
 }
 
-/// How a kernel of so many threads ends, over memory of 24 bytes, and the hazards in it.
+/// The final step of a kernel of so many threads, over memory of 24 bytes, and the hazards in it.
 fn run(body: &str, threads: u32) -> (Step, Vec<Hazard>) {
     let program = Program::from_text(&text("8.3", "", "", body)).unwrap_or_else(|error| panic!("{error}"));
     let memory = VecMemory::new(24);

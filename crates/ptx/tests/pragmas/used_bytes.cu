@@ -1,5 +1,5 @@
-// Loads that NVRTC widens: three of four floats, three of four shorts. used_bytes.ptx is what NVRTC 13.4 makes of it
-// for compute_90.
+// Loads that NVRTC widens: three of four floats, three of four shorts. used_bytes.ptx is what NVRTC 13.4
+// makes of it for compute_90.
 struct alignas(16) Point { float x, y, z, w; };
 extern "C" __global__ void length2(const Point* p, float* out, unsigned n)
 {

@@ -144,3 +144,8 @@ pub(crate) use crate::api::module::{
 };
 pub(crate) use crate::api::primary::cuDevicePrimaryCtxReset_v2 as cuDevicePrimaryCtxReset;
 pub(crate) use crate::api::stream::cuStreamDestroy_v2 as cuStreamDestroy;
+
+// ABIs of 13.4 that the header describes as it does those before them.
+pub(crate) use crate::api::graph::{
+    cuGraphAddNode_v2 as cuGraphAddNode_v3, cuGraphNodeSetParams as cuGraphNodeSetParams_v2,
+};

@@ -1,7 +1,7 @@
 //! Bodies of functions that are not simulated: they answer `NOT_SUPPORTED` and say so in the log.
 //!
-//! Functions with 32-bit device addresses or sizes answer `INVALID_CONTEXT`, as with the real driver, unless the current
-//! context was created by the `cuCtxCreate` of that time.
+//! Functions with 32-bit device addresses or sizes answer `INVALID_CONTEXT`, as with the real driver, unless
+//! the current context was created by the `cuCtxCreate` of that time.
 #![expect(dead_code, reason = "`implemented` shadows most of these")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 

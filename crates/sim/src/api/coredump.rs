@@ -1,7 +1,7 @@
 //! Settings of core dumps: cuCoredumpGetAttribute and cuCoredumpSetAttribute, of a context and global.
 //!
-//! Booleans have one byte, the generation flags four, and names up to 1023 characters with a terminator. A null value asks
-//! for the size.
+//! Booleans have one byte, the generation flags four, and names up to 1023 characters with a terminator. A
+//! null value asks for the size.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_char, c_void};

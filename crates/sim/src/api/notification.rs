@@ -1,4 +1,4 @@
-//! Asynchronous notifications of devices: registered, and never sent, because no simulated device exceeds a budget.
+//! Asynchronous notifications of devices: registered, and never sent, as no simulated device has a budget.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_void;

@@ -50,6 +50,14 @@ impl<'a> Call<'a> {
         self.log(code, reason, LogKind::Refused)
     }
 
+    /// Logs the reason of a failed call with advice, unless that has been given already.
+    pub(crate) fn refuse_with_advice(&self, code: CUresult, reason: String, advice: Option<&'static str>) -> CUresult {
+        match advice.filter(|advice| self.core.log.add_advice(advice)) {
+            Some(advice) => self.refuse(code, format!("{reason}\n{advice}")),
+            None => self.refuse(code, reason),
+        }
+    }
+
     /// Refuses a function that is not permitted inside a host function.
     pub(crate) fn refuse_in_host_function(&self) -> CUresult {
         self.refuse(NOT_PERMITTED, IN_HOST_FUNCTION)

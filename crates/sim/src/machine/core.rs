@@ -60,6 +60,8 @@ pub(crate) struct Instruments {
     pub(crate) watchdog: Option<Duration>,
     pub(crate) output: Option<Output>,
     pub(crate) workers: Option<NonZeroUsize>,
+    /// The most bytes of the host's memory that simulated memory may take.
+    pub(crate) host_limit: Option<u64>,
     pub(crate) function_address: FunctionAddress,
 }
 
@@ -85,7 +87,8 @@ impl Core {
         let engine = Engine::new(mode, topology.devices.len(), timelines);
         let findings = Arc::new(Findings::new(checks));
         let trace = instruments.trace.map(|trace| Arc::new(Recorder::new(trace, topology.devices.len())));
-        let world = World::new(id, &topology, mode, engine, Arc::clone(&findings), trace.clone())?;
+        let world =
+            World::new(id, &topology, mode, engine, Arc::clone(&findings), trace.clone(), instruments.host_limit)?;
         let has_faulted = world.fault_flag();
         let log = Arc::new(Log::default());
         let performers_log = Arc::clone(&log);

@@ -1,4 +1,4 @@
-//! Settings of core dumps, of the process and of a context. They are stored; no simulated fault writes a dump.
+//! Settings of core dumps, of the process and of a context: stored, but no simulated fault writes a dump.
 
 /// `CU_COREDUMP_SKIP_ABORT`: a fault of a kernel does not abort the process.
 const SKIP_ABORT: u32 = 1 << 4;
@@ -14,7 +14,7 @@ pub(crate) struct CoredumpSettings {
     pub(crate) user_trigger: u8,
     pub(crate) file: String,
     pub(crate) pipe: String,
-    /// What is left out of a dump.
+    /// The parts that are left out of a dump.
     pub(crate) flags: u32,
 }
 

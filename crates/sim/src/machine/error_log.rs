@@ -37,8 +37,8 @@ struct Callback {
     data: *mut c_void,
 }
 
-// SAFETY: the pointer is the callback's data, which the C caller hands over to be passed to the callback on whichever
-// thread a call fails.
+// SAFETY: the pointer is the callback's data, which the C caller hands over to be passed to the callback on
+// any thread on which a call fails.
 unsafe impl Send for Callback {}
 
 /// Lines of the log, from some line on.
@@ -61,7 +61,7 @@ impl ErrorLog {
             for Callback { function, data, .. } in callbacks {
                 let Some(function) = function else { continue };
                 let length = text.as_bytes().len();
-                // SAFETY: the program registered the function for such calls; the text lives until it returns.
+                // SAFETY: the program registered the function for this; the text lives until it returns.
                 unsafe { function(data, CUlogLevel::CU_LOG_LEVEL_ERROR, text.as_ptr().cast_mut(), length) };
             }
         }

@@ -62,6 +62,8 @@ struct Entries {
     newest: VecDeque<LogEntry>,
     /// Functions that are named as not simulated: once is enough.
     unsupported: BTreeSet<Function>,
+    /// Advice about refusals, each said once.
+    advice: Vec<&'static str>,
 }
 
 impl Log {
@@ -87,6 +89,21 @@ impl Log {
     /// True once for each function that is not simulated.
     fn is_first(&self, function: Function) -> bool {
         lock_briefly_held(&self.entries).is_none_or(|mut entries| entries.unsupported.insert(function))
+    }
+
+    /// Keeps advice; `false` if it is known already.
+    pub(crate) fn add_advice(&self, advice: &'static str) -> bool {
+        let Some(mut entries) = lock_briefly_held(&self.entries) else { return false };
+        let is_new = !entries.advice.contains(&advice);
+        if is_new {
+            entries.advice.push(advice);
+        }
+        is_new
+    }
+
+    /// Advice about refusals so far.
+    pub(crate) fn advice(&self) -> Vec<&'static str> {
+        lock_briefly_held(&self.entries).map_or_else(Vec::new, |entries| entries.advice.clone())
     }
 
     pub(crate) fn entries(&self) -> Vec<LogEntry> {

@@ -1,8 +1,9 @@
-//! Mapped memory that no allocation holds: the rest of a block that small allocations share, or of a pool's chunk.
+//! Mapped memory that no allocation holds: the rest of a block that small allocations share, or of a pool's
+//! chunk.
 //!
-//! A real device has page tables: memory is mapped in blocks of 2 MiB, of pools and graphs in chunks of 32 MiB, and an
-//! access faults only outside of them. The bytes here are those at the address itself; no allocation has them, so a
-//! kernel that writes beyond its memory spoils none.
+//! A real device has page tables: memory is mapped in blocks of 2 MiB, of pools and graphs in chunks of 32
+//! MiB, and an access faults only outside of them. The bytes here are those at the address itself; no
+//! allocation has them, so a kernel that writes beyond its memory spoils none.
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ use crate::memory::Side;
 #[derive(Clone, Debug)]
 pub(crate) struct Mapped {
     pub(crate) range: Range<u64>,
-    /// Where the simulator finds its first byte.
+    /// The host address of its first byte.
     pub(crate) host: usize,
     pub(crate) side: Side,
     /// The pool whose memory it is.

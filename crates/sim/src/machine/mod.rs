@@ -27,6 +27,7 @@ pub(crate) mod graph_structure;
 mod graph_threads;
 mod graphs;
 mod heap;
+mod host_limit;
 mod host_order;
 mod in_flight;
 pub(crate) mod launch;

@@ -126,8 +126,8 @@ impl World {
         Some((base, waits))
     }
 
-    /// The bytes that a pool takes for an allocation: with some behind it if the machine checks and it is small, so that
-    /// an access behind its end does not reach another.
+    /// The bytes that a pool takes for an allocation: with some behind it if the machine checks and it is
+    /// small, so that an access behind its end does not reach another.
     fn pool_room(&self, size: u64) -> Option<u64> {
         let is_small = size < CHUNK / 64;
         let spacing = if self.checker.is_on() && is_small { Spacing::Apart } else { Spacing::Dense };

@@ -26,7 +26,7 @@ use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
 use crate::machine::work::{self, Note, Owner, Reached};
-use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory};
+use crate::memory::{Home, HostLimit, HostMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Activity, Ended, Recorder};
@@ -69,6 +69,7 @@ pub(crate) struct World {
     numbers_calls: bool,
     pub(super) clock: Clock,
     pub(super) checker: Checker,
+    pub(super) host_limit: HostLimit,
     pub(super) trace: Option<Arc<Recorder>>,
     /// Objects destroyed with their context.
     pub(super) abandoned: Counts,
@@ -95,6 +96,7 @@ impl World {
         engine: Engine,
         findings: Arc<Findings>,
         trace: Option<Arc<Recorder>>,
+        host_limit: Option<u64>,
     ) -> std::io::Result<Self> {
         let spacing = if findings.is_on() { Spacing::Apart } else { Spacing::Dense };
         let devices = topology.devices.iter().map(|spec| Device::new(spec, spacing)).collect::<Result<_, _>>()?;
@@ -120,6 +122,7 @@ impl World {
             numbers_calls: trace.is_some(),
             clock: Clock::new(topology, mode),
             checker: Checker::new(findings),
+            host_limit: HostLimit::new(host_limit),
             trace,
             abandoned: Counts::default(),
             next_context_id: 1,
@@ -156,7 +159,7 @@ impl World {
     pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
-        let mut before = self.what_comes_before(context, queue);
+        let mut before = self.dependencies_of_next(context, queue);
         before.extend_from_slice(others);
         let now = self.clock.host_call();
         if let Err(code) = self.check_work(queue, &work) {
@@ -246,7 +249,7 @@ impl World {
 
     /// The ops of other queues that a queue's next op depends on: the order of the default stream, and events
     /// that the whole context waits for.
-    pub(crate) fn what_comes_before(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
+    pub(crate) fn dependencies_of_next(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = self.order_against_default_stream(context, queue);
         self.order_behind_gates(context, queue, &mut before);
         self.engine.tell_queue(queue);

@@ -20,7 +20,7 @@ pub(crate) struct Arena<Op = OpId> {
     resting: Vec<(Block, Vec<Op>)>,
 }
 
-/// How much address space is reserved at a time, unless one allocation needs more.
+/// Address space reserved at a time, unless one allocation needs more.
 const ROOM: u64 = 256 << 30;
 
 impl<Op: Copy> Arena<Op> {

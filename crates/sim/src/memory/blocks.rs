@@ -25,14 +25,14 @@ impl Block {
     }
 }
 
-/// How close to each other allocations may lie.
+/// The minimum distance between allocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Spacing {
     /// As close as the driver puts them.
     #[default]
     Dense,
-    /// With unused bytes behind each, where there is room: an access behind the end does not reach a neighbour, so that
-    /// a machine that checks finds it.
+    /// With unused bytes behind each, where there is room: an access behind the end does not reach a
+    /// neighbour, so that a machine that checks finds it.
     Apart,
 }
 

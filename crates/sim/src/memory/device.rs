@@ -20,8 +20,8 @@ pub(crate) struct DeviceMemory {
     used: u64,
 }
 
-/// Bytes in front of the first allocation that are the driver's own. They are mapped, so that a kernel can read and write
-/// them.
+/// Bytes in front of the first allocation that are the driver's own. They are mapped, so that a kernel can
+/// read and write them.
 const DRIVER: u64 = 64 << 20;
 
 impl DeviceMemory {

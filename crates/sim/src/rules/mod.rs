@@ -19,7 +19,7 @@ use self::class::Classes;
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     /// Works before `cuInit`. The functions that destroy an object look at their handle first, and before
-    /// `cuInit` there is no object.
+    /// `cuInit` there is no object; settings of core dumps and the error log belong to the process.
     pub(crate) before_init: bool,
     /// Is permitted inside a host function: it works on objects that are named by handle, and needs neither
     /// the current context nor an allocator.
@@ -88,9 +88,22 @@ mod tests {
                 cuGetExportTable,
                 cuGetProcAddress,
                 cuGetProcAddress_v2,
+                cuCtxDestroy,
                 cuCtxDestroy_v2,
+                cuStreamDestroy,
                 cuStreamDestroy_v2,
-                cuEventDestroy_v2
+                cuEventDestroy,
+                cuEventDestroy_v2,
+                cuProfilerInitialize,
+                cuCoredumpGetAttribute,
+                cuCoredumpGetAttributeGlobal,
+                cuCoredumpSetAttribute,
+                cuCoredumpSetAttributeGlobal,
+                cuLogsCurrent,
+                cuLogsDumpToFile,
+                cuLogsDumpToMemory,
+                cuLogsRegisterCallback,
+                cuLogsUnregisterCallback,
             ]
         );
     }

@@ -182,6 +182,7 @@ rows! {
     cuMemHostRegister_v2                                 no    no    no    no    yes   [Alloc Create]
     cuMemHostUnregister                                  no    no    no    no    yes   [Free Release]
     cuMemGetLocationInfo                                 no    no    yes   no    yes   [Query]
+    cuMemBatchDecompressAsync                            no    yes   yes   no    yes   [Copy]
     // pool
     cuDeviceSetMemPool                                   no    no    no    no    yes   [Pool]
     cuDeviceGetMemPool                                   no    no    yes   no    yes   [Query Pool]
@@ -286,7 +287,6 @@ rows! {
     cuMemcpy3DBatchAsync_v2                              no    yes   yes   no    yes   [Copy]
     cuMemcpyWithAttributesAsync                          no    yes   yes   no    yes   [Copy]
     cuMemcpy3DWithAttributesAsync                        no    yes   yes   no    yes   [Copy]
-    cuMemBatchDecompressAsync                            no    yes   yes   no    yes   [Copy]
     // fill
     cuMemsetD8                                           no    no    yes   no    yes   [Fill]
     cuMemsetD8_v2                                        no    no    yes   no    yes   [Fill]

@@ -59,6 +59,14 @@ driver_tests! {
         assert_eq!(with_size(driver, 8)?, (0, [1, 1, 1, 1, 1, 1, 0, 0]));
         assert_eq!(with_size(driver, 9)?, (0, [1, 1, 1, 1, 1, 1, 0, 77]), "sizes are rounded up to 4");
         assert_eq!(with_size(driver, 13)?, (701, [0; 8]), "more than the kernel takes");
+        let rig = Rig::new(driver)?;
+        let function = prepared(&rig, 77)?;
+        call!(driver.cuLaunch(function))?;
+        assert_eq!(rig.take()?, [0; 8], "the size is 0 unless it is set");
+        call!(driver.cuParamSetSize(function, 12))?;
+        call!(driver.cuLaunch(function))?;
+        assert_eq!(rig.take()?, [1, 1, 1, 1, 1, 1, 0, 77], "they are kept meanwhile");
+        rig.close()?;
     }
 
     fn other_launches_replace_the_state(driver) {

@@ -7,7 +7,8 @@ use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{CUcontext, CUdeviceptr, CUfunction, CUmodule};
 use warploom_testkit::{TestResult, call};
 
-/// `shape` writes its launch configuration and its second argument, unless the address is null; `none` does nothing.
+/// `shape` writes its launch configuration and its second argument, unless the address is null; `none` does
+/// nothing.
 pub(crate) const TEXT: &CStr = cr#"
 .version 7.0
 .target sm_52

@@ -1,4 +1,5 @@
-//! Accesses beyond memory: mapped memory can be accessed, as on an H200, and a machine that checks reports it.
+//! Accesses beyond memory: mapped memory can be accessed, as on an H200, and a machine that checks reports
+//! it.
 
 use std::ffi::CString;
 use std::ptr::null_mut;
@@ -238,6 +239,15 @@ fn memory_that_is_not_mapped_is_an_illegal_address() -> TestResult {
             assert_eq!(code, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, "case {number}, {kernel} at {at:#x}");
         }
     }
+    Ok(())
+}
+
+/// An H200 keeps 1 KiB in front of a block's shared memory for itself, and has nothing in front of that.
+#[test]
+fn shared_memory_far_in_front_of_the_block_is_an_illegal_instruction() -> TestResult {
+    let (_machine, driver) = machine(Checks::off(), Mode::Sync)?;
+    let code = Bench::new(&driver)?.run("shared_read", (-1028_i64).cast_unsigned())?;
+    assert_eq!(code, CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION);
     Ok(())
 }
 

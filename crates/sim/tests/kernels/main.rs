@@ -13,6 +13,7 @@ mod link;
 mod module;
 mod planted;
 mod refused;
+mod runtime;
 mod spread;
 mod support;
 mod sweep;

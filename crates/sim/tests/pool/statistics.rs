@@ -1,4 +1,4 @@
-//! How much a pool holds, and how much of it is in use.
+//! Reserved and used bytes of a pool.
 
 use warploom_testkit::{Primary, Stream, call, driver_tests};
 

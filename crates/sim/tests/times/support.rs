@@ -9,7 +9,7 @@ use warploom_testkit::sys::types::{
 };
 use warploom_testkit::{Primary, TestResult, call};
 
-/// Where each of several values is, as launches want it.
+/// Pointers to several values, as a launch takes them.
 #[macro_export]
 macro_rules! arguments {
     ($($value:expr),* $(,)?) => { [$((&raw const $value).cast_mut().cast::<std::ffi::c_void>()),*] };

@@ -152,6 +152,7 @@ macro_rules! for_each_function {
             memory cuMemHostRegister_v2 "cuMemHostRegister" 6050 0 "" (p: *mut ::core::ffi::c_void, bytesize: usize, flags: ::core::ffi::c_uint);
             memory cuMemHostUnregister "cuMemHostUnregister" 4000 0 "" (p: *mut ::core::ffi::c_void);
             memory cuMemGetLocationInfo "cuMemGetLocationInfo" 13040 0 "" (ptr: $crate::types::CUdeviceptr_v2, size: usize, summary_granularity: usize, sampling_granularity: usize, location_out: *mut $crate::types::CUmemLocation_v1);
+            memory cuMemBatchDecompressAsync "cuMemBatchDecompressAsync" 12060 12060 "_ptsz" (params_array: *mut $crate::types::CUmemDecompressParams, count: usize, flags: ::core::ffi::c_uint, error_index: *mut usize, stream: $crate::types::CUstream);
             pool cuDeviceSetMemPool "cuDeviceSetMemPool" 11020 0 "" (dev: $crate::types::CUdevice_v1, pool: $crate::types::CUmemoryPool);
             pool cuDeviceGetMemPool "cuDeviceGetMemPool" 11020 0 "" (pool: *mut $crate::types::CUmemoryPool, dev: $crate::types::CUdevice_v1);
             pool cuDeviceGetDefaultMemPool "cuDeviceGetDefaultMemPool" 11020 0 "" (pool_out: *mut $crate::types::CUmemoryPool, dev: $crate::types::CUdevice_v1);
@@ -252,7 +253,6 @@ macro_rules! for_each_function {
             copy cuMemcpy3DBatchAsync_v2 "cuMemcpy3DBatchAsync" 13000 13000 "_ptsz" (num_params: usize, op_list: *mut $crate::types::CUDA_MEMCPY3D_BATCH_OP_v1, flags: ::core::ffi::c_ulonglong, h_stream: $crate::types::CUstream);
             copy cuMemcpyWithAttributesAsync "cuMemcpyWithAttributesAsync" 13020 13020 "_ptsz" (dst: $crate::types::CUdeviceptr_v2, src: $crate::types::CUdeviceptr_v2, size: usize, attr: *mut $crate::types::CUmemcpyAttributes_v1, h_stream: $crate::types::CUstream);
             copy cuMemcpy3DWithAttributesAsync "cuMemcpy3DWithAttributesAsync" 13020 13020 "_ptsz" (op: *mut $crate::types::CUDA_MEMCPY3D_BATCH_OP_v1, flags: ::core::ffi::c_ulonglong, h_stream: $crate::types::CUstream);
-            copy cuMemBatchDecompressAsync "cuMemBatchDecompressAsync" 12060 12060 "_ptsz" (params_array: *mut $crate::types::CUmemDecompressParams, count: usize, flags: ::core::ffi::c_uint, error_index: *mut usize, stream: $crate::types::CUstream);
             fill cuMemsetD8 "cuMemsetD8" 2000 0 "" (dst_device: $crate::types::CUdeviceptr_v1, uc: ::core::ffi::c_uchar, n: ::core::ffi::c_uint);
             fill cuMemsetD8_v2 "cuMemsetD8" 3020 7000 "_ptds" (dst_device: $crate::types::CUdeviceptr_v2, uc: ::core::ffi::c_uchar, n: usize);
             fill cuMemsetD16 "cuMemsetD16" 2000 0 "" (dst_device: $crate::types::CUdeviceptr_v1, us: ::core::ffi::c_ushort, n: ::core::ffi::c_uint);

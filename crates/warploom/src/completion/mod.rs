@@ -2,7 +2,7 @@
 //!
 //! A future asks its event first. If that is not done, a stream of its own, a *relay*, is made to wait for
 //! the event and then to call back, and the call wakes the task. The program's own streams are not held up by
-//! that, no thread waits, and nothing asks again and again. The driver makes the call also when work has
+//! that, no thread waits, and nothing polls. The driver makes the call also when work has
 //! failed, so that no task sleeps forever; the task then asks the event, and gets the failure.
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! Attachments of a graph, by node.
 //!
-//! Programs add many nodes and look few of them up. So the attachment of a new node goes to the end of a list,
-//! and the list into a map when a node is looked up.
+//! Programs add many nodes and look few of them up. So the attachment of a new node goes to the end of a
+//! list, and the list into a map when a node is looked up.
 
 use super::attachment::Attachment;
 use super::raw::{NodeMap, RawNode};

@@ -88,8 +88,8 @@ macro_rules! switchable {
             ///
             /// # Errors
             ///
-            /// [`GraphError::OtherExecutable`] for a node of another graph, [`GraphError::NodeDestroyed`], and
-            /// the driver's error.
+            /// [`GraphError::OtherExecutable`] for a node of another graph, [`GraphError::NodeDestroyed`],
+            /// and the driver's error.
             #[doc(alias = "cuGraphNodeSetEnabled")]
             pub fn set_enabled(&self, is_enabled: bool) -> Result<()> {
                 self.set_switch(is_enabled)

@@ -200,8 +200,8 @@ impl<'h> Locked<'h> {
         std::mem::take(&mut entry.unwanted).into_iter().try_for_each(|node| self.take_back(id, node))
     }
 
-    /// Takes back a node that was added just now, and to which no handle was given out. The driver destroys no
-    /// node of a graph that is being captured, so there it is destroyed when the capture ends.
+    /// Takes back a node that was added just now, and to which no handle was given out. The driver destroys
+    /// no node of a graph that is being captured, so there it is destroyed when the capture ends.
     pub(super) fn take_back(&mut self, id: GraphId, node: RawNode) -> Result<()> {
         if self.entry(id).is_captured {
             self.entry_mut(id).unwanted.push(node);
@@ -226,8 +226,8 @@ impl<'h> Locked<'h> {
         self.entry(id).inside.values().flatten().try_for_each(|inside| self.check_settled(*inside))
     }
 
-    /// Records that the driver has destroyed a graph inside of a node, which is there still: nothing more can be
-    /// done with the whole hierarchy, not even destroy it.
+    /// Records that the driver has destroyed a graph inside of a node, which is there still: nothing more can
+    /// be done with the whole hierarchy, not even destroy it.
     pub(super) fn break_at(&mut self, id: GraphId) {
         self.state.is_broken = true;
         self.bury(id);

@@ -55,7 +55,8 @@ impl GraphUses {
     ///
     /// # Errors
     ///
-    /// As [`Operand::retain`](crate::memory::Operand::retain) for memory that nodes in the context cannot use.
+    /// As [`Operand::retain`](crate::memory::Operand::retain) for memory that nodes in the context cannot
+    /// use.
     pub(super) fn keeps_kernel(&self, kernel: &Kernel, context: &Context, arguments: &impl Arguments) -> Result<bool> {
         let mut is_kept = self.kernels.contains_key(&(kernel.address(), context.address()));
         arguments.each_operand(|operand| {

@@ -214,8 +214,8 @@ impl<'a, T: DeviceCopy> SliceMut<'a, T> {
     /// # Errors
     ///
     /// [`MemoryError::Cast`] unless the bytes are a whole number of such values, aligned for them, and
-    /// [`MemoryError::CastPadding`] if values of either type have padding: it would be written here, and could
-    /// be read as bytes of a value of the other.
+    /// [`MemoryError::CastPadding`] if values of either type have padding: it would be written here, and
+    /// could be read as bytes of a value of the other.
     pub fn cast<U: DeviceCopy>(self) -> Result<SliceMut<'a, U>> {
         refuse_padding::<U, T>()?;
         self.span.cast::<T, U>().map(SliceMut::over)

@@ -50,7 +50,7 @@ driver_tests! {
         assert_eq!(buffer.download(&stage.other)?[0], 3);
     }
 
-    /// What would spoil a capture is refused before the driver is asked.
+    /// A call that would invalidate a capture is refused before the driver is called.
     fn captures_wait_for_nothing_outside_and_are_not_merged(driver) {
         let stage = Stage::new(driver)?;
         let outside = stage.other.record()?;

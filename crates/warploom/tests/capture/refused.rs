@@ -13,7 +13,7 @@ use warploom_testkit::{TestResult, budget, call, driver_tests, open};
 
 use crate::support::Stage;
 
-/// Whether something was refused as no part of a graph.
+/// `true` if the operation was refused because a graph cannot contain it.
 fn is_refused<T>(result: Result<T>) -> bool {
     matches!(result, Err(Error::Capture(CaptureError::NotCapturable { .. })))
 }

@@ -275,8 +275,8 @@ extern "C" fn expect_null(data: *mut std::ffi::c_void) {
 
 extern "C" fn ignore(_data: *mut std::ffi::c_void) {}
 
-/// S2.18, S2.19: whichever step of an addition fails, the graph has no new node, the error is that step's, and
-/// the owners are released.
+/// S2.18, S2.19: whichever step of an addition fails, the graph has no new node, the error is that step's,
+/// and the owners are released.
 #[test]
 fn a_failed_step_of_an_addition_leaves_nothing() -> TestResult {
     for name in ["cuUserObjectCreate", "cuGraphRetainUserObject", "cuGraphAddHostNode"] {

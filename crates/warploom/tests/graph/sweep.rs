@@ -11,8 +11,8 @@ use warploom_testkit::sweep::Sweep;
 
 use crate::support::{Stage, small};
 
-/// Sweeps a scenario. A graph or executable that the driver does not destroy keeps its owners, and these keep the
-/// machine; so neither fails here.
+/// Sweeps a scenario. A graph or executable that the driver does not destroy keeps its owners, and these keep
+/// the machine; so neither fails here.
 fn sweep(scenario: fn(&Driver) -> Result<()>) -> TestResult {
     let codes = |function| match function {
         Function::cuGraphDestroy | Function::cuGraphExecDestroy => Vec::new(),

@@ -26,7 +26,7 @@ const TURN: u64 = 4096;
 #[derive(Debug)]
 pub struct Block<M> {
     context: Arc<Context<M>>,
-    /// Where it lies in the grid; of a cluster, where its first block does.
+    /// The index in the grid; of a cluster, that of its first block.
     index: [u32; 3],
     /// Those of each block, block by block; so is shared memory.
     warps: Vec<Warp>,
@@ -47,7 +47,7 @@ impl<M: Memory + Host> Block<M> {
         block
     }
 
-    /// Where it lies in the grid; of a cluster, where its first block does.
+    /// The index in the grid; of a cluster, that of its first block.
     pub fn index(&self) -> [u32; 3] {
         self.index
     }
@@ -230,7 +230,7 @@ impl<M: Memory + Host> Block<M> {
     }
 }
 
-/// Where a block of a cluster lies in the grid.
+/// The index in the grid of a block of a cluster.
 fn index_of<M>(context: &Context<M>, first: [u32; 3], rank: u32) -> [u32; 3] {
     // Most blocks are alone.
     if rank == 0 {

@@ -219,7 +219,7 @@ impl<M: Memory + Host> Grid<M> {
     /// One block by its number, to be run apart from [`step`](Self::step).
     ///
     /// # Panics
-    /// When there are not so many.
+    /// If there are not so many.
     pub fn block(&self, number: u64) -> Block<M> {
         assert!(number < self.blocks(), "block {number} of {}", self.blocks());
         Block::new(Arc::clone(&self.context), self.place(number))

@@ -60,7 +60,7 @@ impl<M: Memory + Host + Send> Grid<M> {
     /// instructions.
     ///
     /// Blocks then run in no fixed order, and neither do their output and the atomic operations between them.
-    /// Where several blocks trap in a step, the lowest is reported.
+    /// If several blocks trap in a step, the lowest is reported.
     pub fn step_spread(&mut self, fuel: u64, crew: &Crew) -> Step {
         if let Some(trap) = &self.trapped {
             return Step::Trapped(trap.clone());

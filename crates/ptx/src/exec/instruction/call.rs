@@ -236,6 +236,10 @@ impl<M: Memory + Host> Executor<'_, M> {
                     }
                     0
                 }
+                Builtin::DeviceValue => {
+                    let value = self.context.memory.device_value(argument(0, lane) as u32, argument(1, lane) as u32);
+                    value.unwrap_or(i64::MIN).cast_unsigned()
+                }
                 Builtin::Print => self.print(warp, at, lane, argument(0, lane), argument(1, lane))?,
                 Builtin::AssertFailed => {
                     let mut text = |index| self.text(warp, at, lane, argument(index, lane));

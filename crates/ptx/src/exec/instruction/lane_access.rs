@@ -115,8 +115,9 @@ impl<M: Memory + Host> Executor<'_, M> {
         Ok(false)
     }
 
-    /// Reads for each lane the bytes that the program uses, a bit of `used` for each; the others are zero, and memory is
-    /// not asked for them. True if all have read the same bytes, as with [`fetch`](Self::fetch).
+    /// Reads for each lane the bytes that the program uses, a bit of `used` for each; the others are zero,
+    /// and memory is not asked for them. True if all have read the same bytes, as with
+    /// [`fetch`](Self::fetch).
     pub(crate) fn fetch_used<const N: usize>(
         &mut self,
         warp: &mut Warp,

@@ -92,7 +92,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         })
     }
 
-    /// Where each lane goes.
+    /// The address of each lane.
     #[inline(always)]
     fn addresses(&self, warp: &mut Warp, at: Current, form: AccessForm, slots: &[Slot; 6]) -> (Space, Longs) {
         if form.space == Space::Frame {

@@ -84,8 +84,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         Ok(())
     }
 
-    /// Tells the host of an access to shared memory; the bytes of lanes are `apart` from each other. Lanes beyond the
-    /// declared size are left out: they are reported, or nobody asked.
+    /// Tells the host of an access to shared memory; the bytes of lanes are `apart` from each other. Lanes
+    /// beyond the declared size are left out: they have been reported.
     pub(crate) fn watch_shared(&self, access: &Access, start: u64, apart: usize, touch: Touch) {
         let (declared, offset) = (self.unreported_shared() as u64, start & INSIDE);
         let (Touch::Read(bytes) | Touch::Write { bytes, .. } | Touch::Update(bytes)) = touch;

@@ -1,7 +1,7 @@
 //! Bounds of a thread's local memory and of the kernel's arguments.
 //!
-//! On hardware the whole stack of a thread can be accessed, and arguments lie in a constant bank that reads as zero
-//! behind them.
+//! On hardware the whole stack of a thread can be accessed, and arguments lie in a constant bank that reads
+//! as zero behind them.
 
 use crate::device::bounds::Bounds;
 use crate::device::host::Host;
@@ -54,7 +54,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         Ok(())
     }
 
-    /// An access beyond declared memory: a trap, or a report if the host asks for one and hardware lets it pass.
+    /// An access beyond declared memory: a trap, or a report if the host asks for one and hardware lets it
+    /// pass.
     #[cold]
     fn beyond(&self, warp: &Warp, at: Current, lanes: u32, kind: TrapKind, passes: bool) -> Result<(), Stop> {
         match self.context.bounds {

@@ -21,7 +21,7 @@ const PATIENCE: u64 = 4096;
 /// The longest sleep of one instruction, in nanoseconds.
 const MAX_SLEEP: u32 = 1_000_000;
 
-/// Why a warp does not go on now.
+/// The reason for which a warp is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// It has used up its fuel.

@@ -85,6 +85,8 @@ impl<'t> Decoder<'_, 't> {
         (into.max_threads, into.required_threads) = (function.bounds.max_threads, function.bounds.required_threads);
         (into.required_cluster, into.max_cluster_blocks) =
             (function.bounds.required_cluster, function.bounds.max_cluster_blocks);
+        (into.explicit_cluster, into.blocks_are_clusters) =
+            (function.bounds.explicit_cluster, function.bounds.blocks_are_clusters);
         (into.max_registers, into.min_blocks) = (function.bounds.max_registers, function.bounds.min_blocks);
         Ok(())
     }
@@ -250,7 +252,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// Where the number of a label's instruction is needed.
+    /// Records a use of a label, to be replaced by the number of its instruction.
     pub(super) fn fix(&mut self, label: &'t str, place: Position, into: Into) {
         let (scope, name) = (self.scopes.current(), self.spelled);
         self.fixups.push(Fixup { label, scope, place, name, into });

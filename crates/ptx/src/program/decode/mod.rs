@@ -49,7 +49,7 @@ use names::Table;
 use pragma::PragmaScope;
 use scope::{File, Scopes, Symbol};
 
-/// Why a text is not decoded, and where.
+/// The reason for which a text is not decoded, and its position.
 #[derive(Debug)]
 pub(super) struct Refusal {
     place: Position,
@@ -77,7 +77,7 @@ fn refusal(place: Position, why: Why) -> Refusal {
     Refusal::new(place, 1, Problem::Declaration { why: why.to_string() })
 }
 
-/// Why one instruction is refused.
+/// The reason for which an instruction is refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Why {
     #[error("unknown instruction")]
@@ -147,7 +147,7 @@ pub(super) struct Decoder<'m, 't> {
     conversions: Vec<Conversion>,
     /// Names outside of functions.
     symbols: Table<&'t str, Symbol<'t>>,
-    /// Which function, by its name and by its place in the module.
+    /// Functions, by name: their indices in the module.
     functions: Table<&'t str, u32>,
     layout: layout::Shared<'t>,
     /// The function that is being decoded.
@@ -173,7 +173,7 @@ struct Fixup<'t> {
     scope: usize,
     place: Position,
     name: u32,
-    /// Where the number of the instruction goes: a slot of an instruction, or a row of the lists.
+    /// The destination of the instruction's number: a slot of an instruction, or a row of the lists.
     into: Into,
 }
 
@@ -393,6 +393,8 @@ fn declared(function: &syntax::Function<'_>) -> Function {
         required_threads: function.bounds.required_threads,
         required_cluster: function.bounds.required_cluster,
         max_cluster_blocks: function.bounds.max_cluster_blocks,
+        explicit_cluster: function.bounds.explicit_cluster,
+        blocks_are_clusters: function.bounds.blocks_are_clusters,
         builtin: super::function::Builtin::named(function.name),
         ..Function::default()
     }

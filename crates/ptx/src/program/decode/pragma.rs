@@ -1,15 +1,16 @@
 //! Strings of `.pragma`.
 //!
-//! They advise a compiler, and an interpreter has no use for most of them. One says something about the program:
-//! `used_bytes_mask`, in front of a load, tells which of the loaded bytes are used. The others are not looked at by
-//! any check. Strings are refused where `ptxas` refuses them, and unknown ones are ignored with a warning.
+//! They advise a compiler, and an interpreter has no use for most of them. One says something about the
+//! program: `used_bytes_mask`, in front of a load, tells which of the loaded bytes are used. The others are
+//! not looked at by any check. Strings are refused where `ptxas` refuses them, and unknown ones are ignored
+//! with a warning.
 
 use super::super::operation::{Instruction, Operation};
 use super::{Decoder, Refusal};
 use crate::error::{Position, Problem};
 use crate::syntax::{Pragma, Version};
 
-/// Where a pragma stands.
+/// The scope of a pragma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PragmaScope {
     /// Outside of functions.

@@ -19,7 +19,7 @@ use crate::machine::code::{Binary, Settings};
 use crate::machine::core::Guard;
 
 /// A function, with the data that calls on it need.
-pub(super) struct Found {
+pub(super) struct ResolvedFunction {
     pub(super) handle: FunctionHandle,
     pub(super) module: ModuleHandle,
     pub(super) context: ContextHandle,
@@ -32,7 +32,7 @@ pub(super) struct Found {
 
 /// The function of a handle. A library's kernel is accepted, too, and means its function in the current
 /// context: launches and occupancy take both.
-pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc_st>) -> Status<Found> {
+pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc_st>) -> Status<ResolvedFunction> {
     let kernel = Handle::from_bits(function.address());
     if kernel.names_some(Kind::Kernel) {
         let context = call.context(world)?;
@@ -43,12 +43,12 @@ pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc
 }
 
 /// The function behind a handle, with its kernel and settings.
-pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHandle) -> Status<Found> {
+pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHandle) -> Status<ResolvedFunction> {
     let function = call.object(world.code().functions(), handle, INVALID_HANDLE)?;
     let module = call.object(world.code().modules(), function.module, INVALID_HANDLE)?;
     world.healthy(module.context)?;
     let of_kernel = kernels::settings_of(world.code(), module, function.index);
-    Ok(Found {
+    Ok(ResolvedFunction {
         handle,
         module: function.module,
         context: module.context,
@@ -60,12 +60,12 @@ pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHand
 }
 
 /// The function of a handle, of any context. A library's kernel is not accepted.
-pub(super) fn function(call: &Call<'_>, world: &Guard<'_>, function: Ptr<CUfunc_st>) -> Status<Found> {
+pub(super) fn function(call: &Call<'_>, world: &Guard<'_>, function: Ptr<CUfunc_st>) -> Status<ResolvedFunction> {
     described(call, world, Handle::from_bits(function.address()))
 }
 
 /// The function of a handle that must not be null.
-fn required(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>) -> Status<Found> {
+fn required(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>) -> Status<ResolvedFunction> {
     if handle.is_null() {
         return Err(call.refuse(INVALID_VALUE, "the function is null"));
     }

@@ -8,7 +8,7 @@ use super::bookings::Bookings;
 use crate::memory::Side;
 use crate::topology::{LinkKind, Topology};
 
-/// What host memory moves in a second, for copies that do not leave the host.
+/// Bandwidth of host memory, for copies that do not leave the host.
 const HOST_BYTES_PER_SECOND: u64 = 20_000_000_000;
 
 /// One direction of something that moves bytes.
@@ -28,7 +28,7 @@ enum Line {
     Memory(u16),
 }
 
-/// What a transfer goes over.
+/// The path of a transfer: its lines, latency and bandwidth.
 struct Path {
     lines: [Option<Line>; 2],
     latency_ns: u64,
@@ -88,7 +88,7 @@ impl Lines {
     /// Moves bytes: from when the way is free until the last one arrives.
     pub(super) fn transfer(&mut self, number: u64, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
         let path = self.path(from, to);
-        // What stays in one memory is read and written there.
+        // A copy within one memory reads and writes it.
         let bytes = if from == to { bytes.saturating_mul(2) } else { bytes };
         self.book(number, &path, bytes, earliest)
     }

@@ -25,11 +25,11 @@ use crate::memory::{MemoryOp, Residence, Side, Transfer};
 use crate::process::sleep::Mark;
 use crate::topology::Topology;
 
-/// What one driver call costs the host.
+/// Host time of one driver call.
 const HOST_CALL_NS: u64 = 500;
-/// What starting any op costs a device.
+/// Device time to start an op.
 const START_NS: u64 = 1_000;
-/// What a record costs, and how finely it can tell the time.
+/// Time of an event record, and the resolution of its timestamp.
 pub(crate) const TICK_NS: u64 = 500;
 /// Words whose last write is remembered.
 const REMEMBERED: usize = 4096;
@@ -40,7 +40,7 @@ pub(crate) struct Timed {
     /// The place of its call, where ends are booked in the order of calls.
     pub(crate) number: Option<u64>,
     pub(crate) device: u16,
-    /// When its predecessors and its queue are done.
+    /// The time at which its predecessors and its queue are done.
     pub(crate) earliest: u64,
     /// True if it had to wait for memory to change.
     pub(crate) has_parked: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Timed {
 
 pub(crate) struct Clock {
     now: u64,
-    /// True if sleeps of host threads count.
+    /// `true` if sleeps of host threads count.
     sees_sleep: bool,
     /// The host thread that made the last call.
     host: Option<Mark>,
@@ -57,7 +57,7 @@ pub(crate) struct Clock {
     processors: Vec<Bookings>,
     /// Ops that were booked.
     booked: u64,
-    /// When each word was last written by an op that a wait could be waiting for.
+    /// The time of each word's last write by an op that a wait could be waiting for.
     written: HashMap<u64, u64>,
 }
 
@@ -112,12 +112,12 @@ impl Clock {
         self.now = self.now.max(time);
     }
 
-    /// When a record that is reached at `time` is done.
+    /// The time at which a record that is reached at `time` is done.
     pub(crate) fn record(time: u64) -> u64 {
         (time / TICK_NS + 1) * TICK_NS
     }
 
-    /// When a kernel begins that is reached at `time`.
+    /// The start of a kernel that is reached at `time`.
     pub(crate) fn kernel_start(time: u64) -> u64 {
         time + START_NS
     }

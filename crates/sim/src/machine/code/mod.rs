@@ -5,6 +5,7 @@ mod freed_blocks;
 pub(crate) mod image;
 mod launch_state;
 mod link;
+pub(crate) mod runtime;
 mod settings;
 
 use std::collections::BTreeMap;

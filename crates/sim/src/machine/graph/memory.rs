@@ -198,8 +198,8 @@ impl GraphMemory {
         }
     }
 
-    /// The granule around an address of a device, while memory in it is allocated, and where the simulator finds its
-    /// first byte.
+    /// The granule around an address of a device, while memory in it is allocated, and where the simulator
+    /// finds its first byte.
     pub(crate) fn mapped(&self, device: u16, address: u64) -> Option<(Range<u64>, usize)> {
         let memory = self.devices.get(usize::from(device))?;
         let granule = address / GRANULE;

@@ -64,6 +64,7 @@ impl Rig {
             watchdog: None,
             output: None,
             workers: None,
+            host_limit: None,
             function_address: |_, _, _| std::ptr::null_mut(),
         };
         let core = Arc::new(Core::new(id, 0, topology, mode, patience, instruments).expect("there is address space"));

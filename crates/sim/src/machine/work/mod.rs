@@ -28,7 +28,7 @@ use crate::process::sleep::Mark;
 pub(crate) struct Owner {
     pub(crate) context: ContextHandle,
     pub(crate) device: u16,
-    /// What a program can ask its stream about.
+    /// Properties that a program can query of its stream.
     pub(crate) traits: Traits,
 }
 
@@ -66,7 +66,7 @@ pub(crate) enum Work<S> {
     HostFunction {
         function: CUhostFn,
         data: *mut c_void,
-        /// What is over when it runs, for the checks.
+        /// Work that is complete when it runs, for the checks.
         known: Known,
         /// Nanoseconds that it slept.
         slept: u64,
@@ -109,7 +109,7 @@ impl<S> From<MemoryOp> for Work<S> {
 const FUEL: u64 = 100_000;
 
 impl<S> Work<S> {
-    /// What the program's own code knows to be over when it runs.
+    /// Work that the program's own code knows to be complete when it runs.
     pub(crate) fn known(&self) -> Option<&Known> {
         match self {
             Work::HostFunction { known, .. } | Work::Callback { known, .. } => Some(known),

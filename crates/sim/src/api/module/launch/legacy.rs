@@ -1,7 +1,7 @@
-//! Launches of CUDA 2.0, whose configuration is set call by call: cuFuncSetBlockShape, cuParamSetv, cuLaunchGrid.
+//! Launches of CUDA 2.0, configured call by call: cuFuncSetBlockShape, cuParamSetv, cuLaunchGrid.
 //!
-//! The configuration belongs to the function and stays for later launches. All of these functions need the function's
-//! context to be current, and none takes a library's kernel.
+//! The configuration belongs to the function and stays for later launches. All of these functions need the
+//! function's context to be current, and none takes a library's kernel.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint, c_void};
@@ -10,7 +10,7 @@ use warploom_sys::types::{CUfunc_st, CUresult, CUstream_st};
 
 use super::{Place, enqueue};
 use crate::api::module::attributes::Limits;
-use crate::api::module::functions::{Found, function};
+use crate::api::module::functions::{ResolvedFunction, function};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
@@ -21,7 +21,7 @@ use crate::machine::launch::{KernelCall, Shape};
 use crate::topology::number;
 
 /// The function of a handle, if it is of the current context.
-fn of_current_context(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>) -> Status<Found> {
+fn of_current_context(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>) -> Status<ResolvedFunction> {
     let context = call.context(world)?;
     let found = function(call, world, handle)?;
     if found.context != context {
@@ -34,7 +34,7 @@ fn of_current_context(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>
 fn set(
     call: &Call<'_>,
     handle: Ptr<CUfunc_st>,
-    change: impl FnOnce(&Found, &mut LaunchState) -> Result<(), String>,
+    change: impl FnOnce(&ResolvedFunction, &mut LaunchState) -> Result<(), String>,
 ) -> Status {
     let mut world = call.world();
     let found = of_current_context(call, &world, handle)?;
@@ -139,7 +139,12 @@ fn launch(call: &Call<'_>, handle: Ptr<CUfunc_st>, grid: [c_int; 2], stream: Ptr
         Ok(state.arguments(expected).into())
     });
     let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
-    enqueue(call, &mut world, queue, kernel, found.handle.bits(), KernelAttributes::default(), false)
+    enqueue(call, &mut world, queue, kernel, found.handle.bits(), KernelAttributes::default(), false)?;
+    // The launch has replaced it, as every launch does; arguments beyond their size stay for the next one.
+    if let Some(function) = world.code_mut().functions_mut().get_mut(found.handle) {
+        function.launch_state = Some(state);
+    }
+    Ok(())
 }
 
 pub(crate) fn cuLaunch(call: &Call<'_>, handle: Ptr<CUfunc_st>) -> Status {

@@ -178,6 +178,7 @@ impl KernelCall {
         }
         let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
         let limits = Limits::new(call, device);
+        let shape = clusters::in_blocks(&facts, shape);
         shape.check(call, &limits, &facts, &found.settings)?;
         let shape = clusters::of_launch(call, &limits, &facts, &found.settings, shape)?;
         clusters::check_most(call, &shape)?;

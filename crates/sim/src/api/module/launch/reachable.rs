@@ -14,8 +14,8 @@ use crate::memory::{Allocation, Backing, Side, SimAddress};
 
 /// A range of memory that a kernel may read, or write as well.
 ///
-/// Its bytes stay mapped while the kernel runs, even after a free (see `memory`): those behind a window always, those of
-/// an arena because the kernel is an op that was enqueued before the free.
+/// Its bytes stay mapped while the kernel runs, even after a free (see `memory`): those behind a window
+/// always, those of an arena because the kernel is an op that was enqueued before the free.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReachableRange {
     start: u64,

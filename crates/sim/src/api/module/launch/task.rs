@@ -62,7 +62,9 @@ const SPREAD_SLICE: u64 = 4 * SLICE;
 impl Task<World> for KernelTask {
     fn advance(&mut self, fuel: u64) -> Step<CUresult> {
         let is_first = self.started.is_none();
-        self.view.look(is_first);
+        if let Some(reason) = self.view.look(is_first) {
+            return self.fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY, reason);
+        }
         let started = *self.started.get_or_insert_with(Instant::now);
         // The first slice runs without helper threads, because a short kernel ends within it.
         let step = match &self.crew {

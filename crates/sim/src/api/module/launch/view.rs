@@ -8,14 +8,16 @@ use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 use warploom_engine::Mode;
 use warploom_ptx::{Access, Bounds, Direct, Fault, Freed, HeapProblem, Host, Memory, TrapKind};
+use warploom_sys::types::CUlimit;
 
 use super::overruns::{Overrun, Overruns};
 use super::pace::Pace;
 use super::reachable::ReachableMemory;
 use crate::ffi::handle::ContextHandle;
-use crate::machine::code::{MARGINS, room};
+use crate::machine::code::{MARGINS, room, runtime};
 use crate::machine::conditions::Conditions;
 use crate::machine::core::Core;
+use crate::machine::limits::LimitBounds;
 use crate::machine::world::World;
 use crate::memory::SimAddress;
 use crate::memory::shadow::Touched;
@@ -115,14 +117,16 @@ impl View {
     }
 
     /// Updates the snapshot of reachable memory, if the registry's version has changed or `again` is set.
-    pub(super) fn look(&self, again: bool) {
-        let Some(core) = self.core() else { return };
-        let world = core.world();
+    /// Returns the reason if the kernel has to end because host memory has run out.
+    pub(super) fn look(&self, again: bool) -> Option<String> {
+        let core = self.core()?;
+        let mut world = core.world();
         let is_known = self.reachable.read().is_of(world.memory().version());
         if again || !is_known {
             let reachable = world.reachable_memory(self.context, self.device);
             *self.reachable.write() = reachable;
         }
+        world.over_host_limit(0)
     }
 
     /// Takes the recorded accesses.
@@ -156,7 +160,8 @@ impl View {
         if self.launched.each(address, bytes, writes, &mut part).is_ok() {
             return Ok(());
         }
-        self.look(true);
+        // A kernel that has to end for another reason is ended behind this slice.
+        drop(self.look(true));
         let known = self.reachable.read().each(address, bytes, writes, &mut part);
         known.map_err(|address| Fault { address })
     }
@@ -262,8 +267,8 @@ impl Memory for View {
     ) -> Result<u64, Fault> {
         let mut place = None;
         if let Err(fault) = self.each(address, bytes, true, |at, range| place = Some((at, range.len()))) {
-            // Where a word sticks out of an allocation, its bytes lie side by side all the same: it is aligned, so all
-            // of it is in one block, and a block's bytes have one distance.
+            // Where a word sticks out of an allocation, its bytes lie side by side all the same: it is
+            // aligned, so all of it is in one block, and a block's bytes have one distance.
             let pieces = self.beyond(access, address, bytes, true, fault)?;
             let word = pieces.first().and_then(|first| first.at.update(bytes, change));
             return word.ok_or(Fault { address });
@@ -340,6 +345,27 @@ impl Host for View {
 
     fn set_condition(&self, _access: &Access, handle: u64, value: u32) -> bool {
         self.conditions.as_ref().is_some_and(|conditions| conditions.set(handle, value))
+    }
+
+    fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
+        let core = self.core()?;
+        let topology = &core.topology;
+        match kind {
+            runtime::ORDINAL => Some(self.device.into()),
+            runtime::COUNT => i64::try_from(topology.devices.len()).ok(),
+            runtime::VERSION => Some(topology.driver_version.into()),
+            runtime::ATTRIBUTE => {
+                let number = i32::try_from(number).ok()?;
+                topology.attribute(self.device.into(), number).map(i64::from)
+            }
+            runtime::LIMIT => {
+                let bounds = LimitBounds::of(topology.devices.get(usize::from(self.device))?);
+                let world = core.world();
+                let limits = world.contexts().get(self.context)?.limits;
+                limits.get(CUlimit(number), &bounds).ok().and_then(|limit| i64::try_from(limit).ok())
+            }
+            _ => None,
+        }
     }
 
     fn nanoseconds(&self, cycles: u64) -> u64 {

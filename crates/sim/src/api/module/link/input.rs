@@ -4,6 +4,7 @@ use warploom_ptx::link::Part;
 use warploom_sys::types::{CUjitInputType, CUresult};
 
 use crate::machine::code::image::{Image, Refusal, Target, archive, elf};
+use crate::machine::code::runtime;
 
 /// The lowest architecture that code is compiled for.
 const OLDEST: u32 = 50;
@@ -26,11 +27,13 @@ pub(super) fn pieces(kind: CUjitInputType, name: &str, bytes: &[u8], target: Tar
         K::CU_JIT_INPUT_FATBINARY => Ok(vec![part(&Image::of_fatbin(bytes)?, name, target)?]),
         K::CU_JIT_INPUT_OBJECT => object(name, bytes, target),
         K::CU_JIT_INPUT_LIBRARY => {
-            let members = archive::members(bytes)
-                .into_iter()
-                .filter(|member| elf::is_elf(member))
-                .map(|member| object(name, member, target));
-            Ok(members.collect::<Result<Vec<_>, _>>()?.concat())
+            let members = archive::members(bytes).into_iter().filter(|member| elf::is_elf(member.bytes));
+            let parts = members.map(|member| match member.name {
+                // Machine code, in whose place the simulator has PTX of its own.
+                runtime::MEMBER => Ok(runtime::part().into_iter().collect()),
+                _ => object(name, member.bytes, target),
+            });
+            Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
         }
         other => {
             let reason = format!("the driver has no compiler for code of kind {}", other.0);

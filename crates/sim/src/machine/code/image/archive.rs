@@ -1,16 +1,28 @@
 //! Archives of host objects, as `ar` writes them.
 
-use object::read::archive::ArchiveFile;
+use object::read::archive::{ArchiveFile, ArchiveMember};
 
-/// The contents of all members up to the first damaged one.
-pub(crate) fn members(bytes: &[u8]) -> Vec<&[u8]> {
+/// A member of an archive.
+pub(crate) struct Member<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) bytes: &'a [u8],
+}
+
+/// All members up to the first damaged one.
+pub(crate) fn members(bytes: &[u8]) -> Vec<Member<'_>> {
     let Ok(archive) = ArchiveFile::parse(bytes) else { return Vec::new() };
-    archive.members().map_while(|member| member.ok()?.data(bytes).ok()).collect()
+    archive.members().map_while(|found| member(found.ok()?, bytes)).collect()
+}
+
+fn member<'a>(member: ArchiveMember<'a>, bytes: &'a [u8]) -> Option<Member<'a>> {
+    Some(Member { name: member.name(), bytes: member.data(bytes).ok()? })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::members;
+    fn members(bytes: &[u8]) -> Vec<&[u8]> {
+        super::members(bytes).into_iter().map(|member| member.bytes).collect()
+    }
 
     fn member(name: &str, size: &str, content: &[u8]) -> Vec<u8> {
         let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);

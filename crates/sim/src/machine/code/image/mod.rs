@@ -26,6 +26,7 @@ use warploom_ptx::Error;
 use warploom_ptx::link::{Conflict, ConflictKind, Part, link};
 use warploom_sys::types::CUresult;
 
+use super::runtime;
 use crate::ffi::ConstPtr;
 
 /// An image that cannot be loaded: the driver's status code, the reason for the machine's log, and the text
@@ -35,12 +36,25 @@ pub(crate) struct Refusal {
     pub(crate) code: CUresult,
     pub(crate) reason: String,
     pub(crate) log: String,
+    /// The remedy, said once.
+    pub(crate) advice: Option<&'static str>,
 }
+
+/// Advice about machine code without PTX, in two lines.
+const KEEP_PTX: &str = "\
+keep the PTX in the cubin: -lineinfo for nvcc and NVRTC, ProgramOptions(lineinfo=True) for cuda.core, lineinfo=True for Numba
+or load PTX, not machine code: -ptx for nvcc, -arch=compute_90 for NVRTC, Program.compile(\"ptx\") for cuda.core";
 
 impl Refusal {
     pub(crate) fn new(code: CUresult, reason: impl Into<String>) -> Self {
         let reason = reason.into();
-        Self { code, log: reason.clone(), reason }
+        Self { code, log: reason.clone(), reason, advice: None }
+    }
+
+    /// Machine code, which a simulated device does not run.
+    fn without_ptx(reason: impl Into<String>) -> Self {
+        let refusal = Self::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason);
+        Self { log: format!("{}\n{KEEP_PTX}", refusal.reason), advice: Some(KEEP_PTX), ..refusal }
     }
 
     /// The same, with the compiler's message for the caller's log.
@@ -69,17 +83,21 @@ impl Refusal {
 
     /// A function that is called and not defined.
     pub(crate) fn unresolved(name: &str) -> Self {
-        Self::ptx(format!("no text defines the function `{name}`"))
+        let advice = runtime::advice(name).map_or_else(String::new, |advice| format!("; {advice}"));
+        Self::ptx(format!("no text defines the function `{name}`{advice}"))
             .logged(format!("{COMPILER} fatal   : Unresolved extern function '{name}'"))
     }
 
     /// A function of a linked cubin that is machine code alone.
     pub(crate) fn machine_code(name: &str) -> Self {
-        let reason = format!(
-            "`{name}` was linked in from a part without PTX, and a simulated device runs nothing else; compile that part \
-             with -lineinfo"
-        );
-        Self::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason)
+        if let Some(advice) = runtime::advice(name) {
+            let reason = format!("the cubin calls `{name}`; {advice}");
+            return Self::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason);
+        }
+        Self::without_ptx(format!(
+            "`{name}` was linked in from a part without PTX, and a simulated device runs nothing else; compile that \
+             part with -lineinfo"
+        ))
     }
 }
 
@@ -90,6 +108,8 @@ pub(crate) struct Image {
     /// The image itself, if it has LTO-IR.
     lto: Option<lto::Input>,
     useless: Vec<String>,
+    /// True if one of those is a cubin without PTX.
+    has_machine_code_alone: bool,
     is_fatbin: bool,
     /// The most registers of a thread, if the load bounds them.
     pub(crate) max_registers: Option<u32>,
@@ -205,9 +225,10 @@ impl Image {
 
     fn add_cubin(&mut self, bytes: &[u8], name: &str) {
         match elf::texts(bytes) {
-            Ok(texts) if texts.is_empty() => self.useless.push(format!(
-                "{name} has no PTX in it, and a simulated device runs nothing else; compile with -lineinfo, or to PTX"
-            )),
+            Ok(texts) if texts.is_empty() => {
+                self.has_machine_code_alone = true;
+                self.useless.push(format!("{name} has no PTX in it, and a simulated device runs nothing else"));
+            }
             Ok(texts) => {
                 let is_relocatable = elf::is_relocatable(bytes).unwrap_or(false);
                 self.members.push(Member { texts, cubin: elf::architecture(bytes), is_relocatable });
@@ -245,22 +266,27 @@ impl Image {
             None => {
                 let reason =
                     if self.useless.is_empty() { "nothing is in it".to_owned() } else { self.useless.join("; ") };
-                Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason))
+                match self.has_machine_code_alone {
+                    true => Err(Refusal::without_ptx(reason)),
+                    false => Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason)),
+                }
             }
         }
     }
 }
 
 impl Member {
-    /// Its text, or its texts linked with each other.
+    /// Its text, or its texts linked with each other, and with the device runtime if a linker has done that.
     fn linked(&self, target: Target) -> Result<Cow<'_, str>, Refusal> {
+        let runtime = self.runtime();
         let texts = match self.texts.as_slice() {
-            [text] => return Ok(Cow::Borrowed(text)),
+            [text] if runtime.is_none() => return Ok(Cow::Borrowed(text)),
             texts => texts,
         };
         let part = |(text, number): (&String, u32)| Part::new(&format!("part {number} of the cubin"), text);
         let parts: Result<Vec<Part>, Error> = texts.iter().zip(1..).map(part).collect();
-        let parts = parts.map_err(|error| Refusal::mistake(&error))?;
+        let mut parts = parts.map_err(|error| Refusal::mistake(&error))?;
+        parts.extend(runtime);
         link(&parts, target.architecture).map(Cow::Owned).map_err(|conflicts| match conflicts.as_slice() {
             [Conflict { kind: ConflictKind::Undefined, symbol, .. }, ..] => Refusal::machine_code(symbol),
             _ => {
@@ -268,6 +294,16 @@ impl Member {
                 Refusal::image(reasons.join("; "))
             }
         })
+    }
+}
+
+impl Member {
+    /// The functions of the device runtime, if it is a linked cubin that declares one of them.
+    fn runtime(&self) -> Option<Part> {
+        let is_linked = self.cubin.is_some() && !self.is_relocatable;
+        let mut texts = self.texts.iter().filter(|text| is_linked && text.contains(".extern .func"));
+        let uses = texts.any(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(runtime::has));
+        if uses { runtime::part() } else { None }
     }
 }
 
