@@ -1,8 +1,8 @@
 //! Faults of kernels: when work stops, and when the host learns of it.
 //!
 //! ```text
-//!   kernel faults ──▶ its context's work is skipped ──▶ a call that waits or asks answers the fault ──▶ all calls do
-//!                                                  └──▶ 300 ms later, in mode `Threads` ──────────────┘
+//!   kernel faults ─▶ its context's work is skipped ─┬─▶ a call that waits or asks answers the fault ─┬─▶ all do
+//!                                                   └─▶ 300 ms pass, in mode `Threads` ──────────────┘
 //! ```
 //!
 //! Until then calls that only enqueue or create succeed, as on an H200: its driver learns of a fault 0.3 to

@@ -411,11 +411,19 @@ impl World {
                 && self.engine.queue(op.queue).owner.device == device
                 && match op.state {
                     OpState::Ready => op.work.takes_device() && self.progress_of(op, device) <= end,
-                    // Its work is with the executor, or it is not booked either.
-                    state => state == OpState::Running && op.earliest <= end,
+                    OpState::Running => self.may_delay(*other, op) && op.earliest <= end,
+                    _ => false,
                 }
         };
         self.engine.in_lane_of(id).take(LOOKED_AT).any(|(other, op)| is_ahead(&other, op))
+    }
+
+    /// True if a running op may take a part of its device. Its work is with the thread that runs it; with
+    /// executors, the lane of a device runs nothing of the host.
+    fn may_delay(&self, id: OpId, op: &Op) -> bool {
+        self.engine.mode() == Mode::Threads
+            || matches!(op.work, Work::Away)
+            || self.unbooked.iter().any(|unbooked| unbooked.id == id)
     }
 
     /// The virtual time that a ready op has reached: a kernel may have run for a while.

@@ -119,7 +119,8 @@ impl<M: Memory + Host> Executor<'_, M> {
             // Fuel runs out at any moment; the order of the groups must not depend on it.
             match patience - used {
                 0 => warp.overtake(index),
-                patience => warp.interrupted = Some((index, patience)),
+                patience if at.pc < meeting => warp.interrupted = Some((index, patience)),
+                _ => {}
             }
         }
         Ok(false)

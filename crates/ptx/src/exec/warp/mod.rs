@@ -24,7 +24,8 @@ pub(crate) struct Warp {
     pub(crate) frames: Frames,
     pub(crate) local: Local,
     pub(crate) time: Time,
-    /// The group that ran when the fuel was used up, and the instructions that it may still carry out before others.
+    /// The group that ran when the fuel was used up, and the instructions that it may still carry out before
+    /// others.
     pub(crate) interrupted: Option<(usize, u64)>,
 }
 

@@ -105,3 +105,87 @@ fn is_in_pure_loop(code: &[Instruction], pc: usize) -> bool {
         matches!(instruction.operation, Compute(_) | Branch | Nothing | Sleep | Special(_))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::device::VecMemory;
+    use crate::exec::grid::{Cost, Grid, Step};
+    use crate::{Launch, Program};
+
+    /// Runs `body` with the address of 4 KiB in `%rd1`, so many instructions at a time; its cost, and the
+    /// instructions.
+    fn run(body: &str, threads: u32, fuel: u64) -> (Cost, u64) {
+        let text = format!(
+            ".version 8.0 .target sm_80 .address_size 64 .visible .entry timed(.param .u64 at) {{
+             .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; ld.param.u64 %rd1, [at]; {body} ret; }}"
+        );
+        let program = Program::from_text(&text).unwrap();
+        let memory = VecMemory::new(4096);
+        let arguments = memory.reserve(4096).to_le_bytes();
+        let launch =
+            Launch { block: [threads, 1, 1], arguments: &arguments, cycles_per_instruction: 4, ..Launch::default() };
+        let mut grid = Grid::new(program.kernel("timed").unwrap(), launch, &memory).unwrap();
+        while grid.step(fuel) == Step::Running {}
+        (grid.cost(), grid.instructions())
+    }
+
+    /// A loop until the clock has advanced by a million cycles, with something else in it.
+    fn spin(beside: &str) -> (Cost, u64) {
+        run(
+            &format!(
+                "mov.u64 %rd2, %clock64;
+                 AGAIN: {beside} mov.u64 %rd3, %clock64; sub.u64 %rd3, %rd3, %rd2; setp.lt.u64 %p1, %rd3, 1000000;
+                 @%p1 bra AGAIN;"
+            ),
+            32,
+            1 << 16,
+        )
+    }
+
+    #[test]
+    fn a_warp_that_only_reads_the_clock_is_moved_forward() {
+        let (cost, instructions) = spin("");
+        assert!((1_000_000..1_010_000).contains(&cost.longest), "{cost:?}");
+        assert!(instructions < 10_000, "{instructions}");
+    }
+
+    #[test]
+    fn a_warp_that_looks_at_memory_is_not() {
+        let (cost, instructions) = spin("ld.volatile.global.u32 %r1, [%rd1];");
+        assert!((1_000_000..1_000_100).contains(&cost.longest), "{cost:?}");
+        assert!(instructions > 240_000, "{instructions}");
+    }
+
+    #[test]
+    fn warps_leave_a_barrier_when_the_last_one_has_arrived() {
+        // Each of two warps sleeps once, between different barriers.
+        let nap = "nanosleep.u32 100000; bar.sync 0;";
+        let (cost, _) = run(
+            &format!(
+                "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 {nap} @!%p1 nanosleep.u32 100000; bar.sync 0;"
+            ),
+            64,
+            1 << 16,
+        );
+        assert!((200_000..200_200).contains(&cost.longest), "{cost:?}");
+        assert_eq!(cost.cycles, cost.longest);
+    }
+
+    #[test]
+    fn bytes_of_global_memory_are_counted_by_lanes() {
+        let (cost, _) = run("ld.global.v2.u32 {%r1, %r2}, [%rd1]; st.global.u8 [%rd1], %r1;", 40, 1000);
+        assert_eq!(cost.bytes, 40 * 9);
+    }
+
+    #[test]
+    fn a_cost_does_not_depend_on_the_fuel_of_a_step() {
+        // Lanes go round a loop as often as their number says, and then some.
+        let body = "mov.u32 %r1, %tid.x; mov.u32 %r2, 0;
+            AGAIN: add.u32 %r2, %r2, 1; and.b32 %r3, %r2, 1; setp.eq.u32 %p2, %r3, 0; @%p2 bra EVEN;
+            add.u32 %r4, %r4, %r2; EVEN: setp.le.u32 %p1, %r2, %r1; @%p1 bra AGAIN; st.global.u32 [%rd1], %r4;";
+        let expected = run(body, 70, 1 << 20);
+        for fuel in [1, 2, 3, 7, 100] {
+            assert_eq!(run(body, 70, fuel), expected, "{fuel} instructions at a time");
+        }
+    }
+}
