@@ -113,6 +113,7 @@ pub(crate) enum Builtin {
     Free,
     SetCondition,
     DeviceValue,
+    LastError,
 }
 
 impl Builtin {
@@ -124,6 +125,7 @@ impl Builtin {
             "free" => Builtin::Free,
             "cudaGraphSetConditional" => Builtin::SetCondition,
             "warploom_device_value" => Builtin::DeviceValue,
+            "warploom_last_error" => Builtin::LastError,
             _ => return None,
         })
     }

@@ -15,6 +15,7 @@ use crate::exec::warp::Warp;
 use crate::exec::warp::barriers::{Arrivals, Barriers};
 use crate::exec::warp::executor::{ClusterMemory, Executor, Halt};
 use crate::exec::warp::group::{Group, State};
+use crate::lanes::LANES;
 
 /// Instructions after which another warp has its turn.
 const TURN: u64 = 4096;
@@ -68,7 +69,7 @@ impl<M: Memory + Host> Block<M> {
             let number = number % warps;
             let first = number as u32 * 32;
             let lanes = u32::MAX >> (32 - (threads - first).min(32));
-            (warp.index, warp.live, warp.clock) = (number as u32, lanes, 0);
+            (warp.index, warp.live, warp.clock, warp.errors) = (number as u32, lanes, 0, [0; LANES]);
             warp.local.clear();
             warp.local.reserve(function.frame);
             warp.frames.clear();

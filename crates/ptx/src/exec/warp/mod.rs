@@ -11,6 +11,7 @@ use std::cmp::Reverse;
 use crate::exec::warp::frame::Frames;
 use crate::exec::warp::group::{Group, State};
 use crate::exec::warp::local::Local;
+use crate::lanes::Words;
 
 /// Up to 32 threads that advance together.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub(crate) struct Warp {
     pub(crate) local: Local,
     /// Instructions carried out.
     pub(crate) clock: u64,
+    /// The last error of the device runtime, for each lane.
+    pub(crate) errors: Words,
 }
 
 impl Warp {
