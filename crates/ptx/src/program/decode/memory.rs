@@ -272,15 +272,15 @@ pub(super) fn hint<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let allowed = match (instruction.opcode, &instruction.modifiers[..]) {
-        ("prefetch", ["L1" | "L2" | "L2::evict_last" | "L2::evict_normal" | "tensormap"]) => true,
-        ("prefetch", ["global", "L1" | "L2" | "L2::evict_last" | "L2::evict_normal"]) => true,
-        ("prefetch", ["local", "L1" | "L2"] | ["param" | "const", "tensormap"]) => true,
-        ("prefetchu", ["L1"]) => true,
-        ("applypriority", ["global", "L2::evict_normal"] | ["L2::evict_normal"]) => true,
-        ("discard", ["global", "L2"] | ["L2"]) => true,
-        _ => false,
-    };
+    let allowed = matches!(
+        (instruction.opcode, &instruction.modifiers[..]),
+        ("prefetch", ["L1" | "L2" | "L2::evict_last" | "L2::evict_normal" | "tensormap"])
+            | ("prefetch", ["global", "L1" | "L2" | "L2::evict_last" | "L2::evict_normal"])
+            | ("prefetch", ["local", "L1" | "L2"] | ["param" | "const", "tensormap"])
+            | ("prefetchu", ["L1"])
+            | ("applypriority", ["global", "L2::evict_normal"] | ["L2::evict_normal"])
+            | ("discard", ["global", "L2"] | ["L2"])
+    );
     if !allowed {
         return Err(Why::Other("there is no such hint"));
     }

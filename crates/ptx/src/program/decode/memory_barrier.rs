@@ -119,6 +119,13 @@ pub(super) fn arrive_after_copies<'t>(
     Ok(())
 }
 
+/// True for the operands of an arrival: a result, an address, and maybe a count.
+fn is_arrival(instruction: &Instruction<'_>, expects: bool) -> bool {
+    let counts = 2 + usize::from(expects)..=3;
+    let has_result = !matches!(instruction.operands.first(), Some(Operand::Address(_)));
+    has_result && counts.contains(&instruction.operands.len())
+}
+
 /// Checks order, scope and space, of which each operation has its own.
 fn check(what: &str, instruction: &Instruction<'_>) -> Decoded {
     let words = &instruction.modifiers[1..];
@@ -144,9 +151,7 @@ fn check(what: &str, instruction: &Instruction<'_>) -> Decoded {
         "`.noComplete` is for arrivals at barriers of the block"
     } else if has("noComplete") && instruction.operands.len() != 3 {
         "`.noComplete` needs a count"
-    } else if arrives && !(2 + usize::from(has("expect_tx"))..=3).contains(&instruction.operands.len())
-        || arrives && matches!(instruction.operands.first(), Some(Operand::Address(_)))
-    {
+    } else if arrives && !is_arrival(instruction, has("expect_tx")) {
         "an arrival has a result or `_`, an address, and a count where bytes are expected"
     } else if what == "test_wait" && (is_sink || instruction.operands.len() != 3) || what == "try_wait" && is_sink {
         "a test has a predicate, an address and a state; `.try_wait` alone has a time, too"

@@ -105,7 +105,7 @@ pub(super) fn fence<'t>(
         ("membar", ["cta" | "gl" | "sys"]) => false,
         _ => return Err(Why::Missing("a scope such as `.cta`, or it is no fence")),
     };
-    if has_range != !instruction.operands.is_empty() {
+    if has_range == instruction.operands.is_empty() {
         return Err(Why::Count { found: instruction.operands.len(), expected: "an address and a size, or none" });
     }
     while modifiers.pick(|_| Some(())).is_some() {}
