@@ -40,7 +40,8 @@ int check_run(Check check);
 int check_report(const char *sentence, int failed);
 
 /* Each file's checks; the last has no function. */
-extern const Check before_init[], names[], devices[], streams[], memory[], peers[], kernels[], misuse[], threads[];
+extern const Check before_init[], names[], devices[], streams[], memory[], peers[], kernels[], legacy[], misuse[],
+    threads[], every_name[];
 
 /* Arranges for the checks that run while the process ends, of which there are `late_checks`. */
 extern const int late_checks;

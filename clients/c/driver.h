@@ -152,6 +152,23 @@ enum { PROC_FOUND = 0, PROC_NOT_FOUND = 1, PROC_VERSION_NOT_SUFFICIENT = 2 };
                           int *names, void **values, unsigned count))                                                  \
     X(cuLibraryUnload, (CUlibrary library))                                                                            \
     X(cuLibraryGetKernel, (CUkernel *kernel, CUlibrary library, const char *name))                                     \
+    X(cuCtxCreate_v2, (CUcontext *context, unsigned flags, CUdevice device))                                           \
+    X(cuCtxDestroy_v2, (CUcontext context))                                                                            \
+    X(cuMemsetD8_v2, (CUdeviceptr address, unsigned char value, size_t bytes))                                         \
+    X(cuFuncSetBlockShape, (CUfunction function, int x, int y, int z))                                                 \
+    X(cuFuncSetSharedSize, (CUfunction function, unsigned bytes))                                                      \
+    X(cuParamSetSize, (CUfunction function, unsigned bytes))                                                           \
+    X(cuParamSeti, (CUfunction function, int offset, unsigned value))                                                  \
+    X(cuParamSetf, (CUfunction function, int offset, float value))                                                     \
+    X(cuParamSetv, (CUfunction function, int offset, void *value, unsigned bytes))                                     \
+    X(cuLaunch, (CUfunction function))                                                                                 \
+    X(cuLaunchGrid, (CUfunction function, int width, int height))                                                      \
+    X(cuLaunchGridAsync, (CUfunction function, int width, int height, CUstream stream))                                \
+    X(cuProfilerStart, (void))                                                                                         \
+    X(cuProfilerStop, (void))                                                                                          \
+    X(cuCoredumpGetAttribute, (int attribute, void *value, size_t *size))                                              \
+    X(cuCoredumpSetAttribute, (int attribute, void *value, size_t *size))                                              \
+    X(cuTexRefCreate, (void **reference))                                                                              \
     X(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **arguments,         \
                        void **extra))

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const Check *const groups[] = {before_init, names, devices, streams, memory, peers, kernels, misuse, threads};
+static const Check *const groups[] = {before_init, names, every_name, devices, streams,
+                                      memory,      peers, kernels,    legacy,  misuse,  threads};
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 CUdevice device[2];

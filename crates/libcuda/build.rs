@@ -1,4 +1,5 @@
-//! Gives the library the name by which programs look for the driver, and keeps it loaded: its threads run its code.
+//! Gives the library the name by which programs look for the driver, and keeps it loaded: its threads run its
+//! code.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,6 +1,7 @@
 //! Puts the simulated driver, as a shared library, where programs can be pointed at it.
 //!
-//! Cargo's own copy has another file name on purpose: under the driver's name, tests would take it for the system's.
+//! Cargo's own copy has another file name on purpose: under the driver's name, tests would take it for the
+//! system's.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,11 +9,11 @@ use std::path::Path;
 
 use crate::workspace::{at, build};
 
-/// What programs ask the loader for.
+/// The name that programs load.
 const LIBRARY: &str = "libcuda.so.1";
-/// What linkers look for.
+/// The name that linkers look for.
 const LINK: &str = "libcuda.so";
-/// What no driver but ours contains: the variable that it reads.
+/// The environment variable that the simulated driver reads; no other driver contains its name.
 const MARK: &[u8] = b"WARPLOOM_MACHINE";
 
 /// Builds the library and puts it into the folder under both names.
@@ -43,8 +44,8 @@ fn built() -> Result<String, String> {
     library.map(str::to_owned).ok_or_else(|| "cargo reports no shared library".to_owned())
 }
 
-/// Puts a new file in the place of an old one. Programs that run on the old one keep it: what they have mapped must not
-/// change under them.
+/// Puts a new file in the place of an old one. Programs that run on the old one keep it: what they have
+/// mapped must not change under them.
 fn replace(new: &Path, place: &Path) -> Result<(), String> {
     let beside = place.with_extension("new");
     fs::copy(new, &beside).map_err(at(&beside))?;

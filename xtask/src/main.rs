@@ -1,11 +1,13 @@
 //! The project's own chores.
 //!
-//! `cargo xtask generate` rebuilds the C bindings; `cargo xtask generate --check` fails if they are not what the
-//! generator would write. `cargo xtask ptx` compiles the kernels of `crates/ptx` anew. `cargo xtask layers` holds the
-//! arrows between crates and modules to a table. `cargo xtask device-pack` builds a folder of tests and benchmarks to
-//! run on a machine with a GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it;
-//! `cargo xtask clients` runs programs on it that were not written for it. `cargo xtask nvrtc` runs the tests that need
-//! NVIDIA's compilers and linker. `cargo xtask sanitize` runs tests under the sanitizers and Miri.
+//! - `cargo xtask generate` rebuilds the C bindings; with `--check` it fails if they are out of date.
+//! - `cargo xtask ptx` recompiles the kernels of `crates/ptx`.
+//! - `cargo xtask layers` checks the dependencies between crates and modules against a table.
+//! - `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a GPU.
+//! - `cargo xtask libcuda DIR` installs the simulated driver in a folder for other programs to load.
+//! - `cargo xtask clients` runs programs on it that were not written for it.
+//! - `cargo xtask nvrtc` runs the tests that need NVIDIA's compilers and linker.
+//! - `cargo xtask sanitize` runs tests under the sanitizers and Miri.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
 mod clients;

@@ -35,7 +35,7 @@ pub(crate) fn test() -> Result<String, String> {
             "--",
             "--ignored",
         ])
-        // What needs a GPU besides.
+        // Tests that need a GPU besides.
         .args(["--skip", "::cuda"])
         .env("WARPLOOM_NVRTC", unpacked.join(COMPILER))
         .env("WARPLOOM_NVVM", unpacked.join(IR_COMPILER))

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::workspace::at;
 
-/// Downloads and unpacks the packages of `requirements` into `unpacked`, unless `needed` is all there already.
+/// Downloads and unpacks the packages of `requirements` into `unpacked`, unless `needed` is all there
+/// already.
 ///
 /// A changed hash means a changed input: look before you pin it anew.
 pub(crate) fn fetch(requirements: &str, unpacked: &Path, needed: &[&str]) -> Result<(), String> {

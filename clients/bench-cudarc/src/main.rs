@@ -1,7 +1,8 @@
-//! What an operation costs the host: through the bare table of the driver, with warploom, and with cudarc as it comes.
+//! Host time of an operation: through the driver's function table, with warploom, and with cudarc.
 //!
-//! All three find the driver by name, so that it is the same: the system's, or a simulated one by way of `LD_LIBRARY_PATH`.
-//! Operations and timing are those of warploom's own benchmark; the third contender is here.
+//! All three find the driver by name, so that it is the same: the system's, or a simulated one by way of
+//! `LD_LIBRARY_PATH`. Operations and timing are those of warploom's own benchmark; the third contender is
+//! here.
 
 #[path = "../../../crates/warploom/benches/host_overhead/graphs.rs"]
 mod graphs;

@@ -78,8 +78,8 @@ impl Theirs {
     }
 }
 
-/// The device's default pool gives memory back whenever a stream is done, unless told to keep it. Every program in which
-/// allocation matters tells it.
+/// The device's default pool gives memory back whenever a stream is done, unless told to keep it. Every
+/// program in which allocation matters tells it.
 fn keep_memory(context: &CudaContext) -> Outcome {
     let (mut pool, mut keep) = (std::ptr::null_mut(), u64::MAX);
     let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;

@@ -21,7 +21,8 @@ impl Latch {
     pub fn hold(&self, stream: &CudaStream) -> Result<(), DriverError> {
         let address = self.memory.as_ptr()? as sys::CUdeviceptr;
         let at_least = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
-        // SAFETY: pinned memory has the same address on the device, and every check opens its latch before it drops it.
+        // SAFETY: pinned memory has the same address on the device, and every check opens its latch before it
+        // drops it.
         unsafe { sys::cuStreamWaitValue32_v2(stream.cu_stream(), address, 1, at_least) }.result()
     }
 

@@ -1,4 +1,5 @@
-//! A cudarc program as anyone might write it, on a machine with four A100. Reports in TAP; exit code 1 if a check failed.
+//! A cudarc program as anyone might write it, on a machine with four A100. Reports in TAP; exit code 1 if a
+//! check failed.
 
 mod devices;
 mod kernels;

@@ -31,8 +31,8 @@
 //! large copy makes, are complete when the function returns.
 //!
 //! ThreadSanitizer understands the atomic accesses. It does not see the assembler: a race between a large
-//! copy and a plain access is not reported. AddressSanitizer does not see the assembler either, so it does not
-//! check the bounds of a large copy.
+//! copy and a plain access is not reported. AddressSanitizer does not see the assembler either, so it does
+//! not check the bounds of a large copy.
 #![expect(unsafe_code, reason = "reads and writes memory through raw pointers")]
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};

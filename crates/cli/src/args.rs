@@ -39,9 +39,9 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
     pub(crate) driver: Choice,
     pub(crate) format: Format,
-    /// Where a timeline of the tour goes.
+    /// The file for a timeline of the tour.
     pub(crate) timeline: Option<PathBuf>,
-    /// Where a picture of a graph goes.
+    /// The file for a picture of a graph.
     pub(crate) picture: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Version,
 }
 
-/// Who reads the output.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Human,

@@ -14,7 +14,7 @@ use crate::report::{DriverKind, DriverReport};
 /// The machine that stands in for a missing driver: four GPUs, each joined to each.
 const STAND_IN: &str = "hgx-a100-4";
 
-/// What the command line says about the driver.
+/// The driver that the command line selects.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// The system's, else a simulated machine.
@@ -34,7 +34,8 @@ impl From<OsString> for MachineName {
 }
 
 impl MachineName {
-    /// The machine it names. What looks like a file is one: a path with a folder, or a name that ends in `.toml`.
+    /// The machine it names. A path with a folder, or a name that ends in `.toml`, is a file; any other name
+    /// is a preset.
     pub(crate) fn topology(&self) -> Result<Topology, TopologyError> {
         let path = Path::new(&self.0);
         if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
@@ -101,7 +102,7 @@ fn simulated(
     Ok(Opened { driver, report, machine: Some(machine) })
 }
 
-/// Why the system's driver was not taken, in a few words where there is just none.
+/// The reason for not using the system's driver; short if there is none.
 fn because(error: warploom::Error) -> String {
     match error {
         warploom::Error::Driver(DriverError::DriverNotFound(_)) => "no CUDA driver was found".to_owned(),

@@ -49,7 +49,7 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // Somebody may have cleaned up already.
+        // The file may be removed already.
         drop(std::fs::remove_file(&self.0));
     }
 }
@@ -248,7 +248,7 @@ fn a_mistake_in_a_file_is_shown_with_its_place() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_things_are_named() {
     let (code, complaint) = complains(&["machine", "no/such/file"]);
     assert!(code == Some(1) && complaint.contains("no/such/file"), "{complaint}");
     let (code, complaint) = complains(&["devices", "--machine", "dgx-h10"]);

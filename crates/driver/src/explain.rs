@@ -31,7 +31,7 @@ explanations! {
     CUDA_ERROR_MULTICAST_RESOURCE_FULL: "the hardware has no room for another multicast binding; release one";
     CUDA_ERROR_NO_DEVICE: "the driver sees no device; check CUDA_VISIBLE_DEVICES and what the container may use";
     CUDA_ERROR_INVALID_DEVICE: "there is no such device, or it is the wrong one for this request";
-    CUDA_ERROR_DEVICE_NOT_LICENSED: "the virtual GPU holds no licence; ask whoever runs the licence server";
+    CUDA_ERROR_DEVICE_NOT_LICENSED: "the virtual GPU holds no licence; ask the operator of the licence server";
     CUDA_ERROR_INVALID_IMAGE: "the module is neither sound PTX nor a sound cubin or fatbin";
     CUDA_ERROR_INVALID_CONTEXT: "no context is current on this thread, or the one meant is gone; make one current";
     CUDA_ERROR_CONTEXT_ALREADY_CURRENT: "the context was current already; drivers since 3.2 ignore that";
@@ -40,7 +40,7 @@ explanations! {
     CUDA_ERROR_ARRAY_IS_MAPPED: "a mapped array cannot be destroyed; unmap it first";
     CUDA_ERROR_ALREADY_MAPPED: "the resource is mapped; unmap it before mapping it anew";
     CUDA_ERROR_NO_BINARY_FOR_GPU: "the module has no code for this device; build for its architecture or add PTX";
-    CUDA_ERROR_ALREADY_ACQUIRED: "somebody holds the resource; wait until it is released";
+    CUDA_ERROR_ALREADY_ACQUIRED: "the resource is in use; wait until it is released";
     CUDA_ERROR_NOT_MAPPED: "the resource is not mapped; map it first";
     CUDA_ERROR_NOT_MAPPED_AS_ARRAY: "the resource is mapped, but cannot be seen as an array";
     CUDA_ERROR_NOT_MAPPED_AS_POINTER: "the resource is mapped, but has no address";

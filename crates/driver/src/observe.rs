@@ -98,7 +98,7 @@ impl<S: Sink + 'static> Watch<S> {
 impl<S> Drop for Watch<S> {
     fn drop(&mut self) {
         let this = Rc::as_ptr(&self.sink).cast::<()>();
-        // Where the list is gone already, so is the entry.
+        // If the list is gone already, so is the entry.
         let _ = WATCHES.try_with(|watches| {
             watches.borrow_mut().retain(|(_, sink)| Rc::as_ptr(sink).cast::<()>() != this);
         });

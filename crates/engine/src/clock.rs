@@ -9,8 +9,8 @@ pub struct Epoch {
     pub count: u64,
 }
 
-/// For each timeline, how many of its steps come before the point that this clock describes. A clock belongs to one
-/// timeline, its own.
+/// For each timeline, how many of its steps come before the point that this clock describes. A clock belongs
+/// to one timeline, its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VectorClock {
     counts: Vec<u64>,
@@ -28,7 +28,7 @@ impl VectorClock {
         clock
     }
 
-    /// True if it has never been part of a timeline. Such a clock stays empty until it joins another.
+    /// `true` if it has never been part of a timeline. Such a clock stays empty until it joins another.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
@@ -80,7 +80,7 @@ impl VectorClock {
         self.marked = other.marked;
     }
 
-    /// True if a step comes before this point.
+    /// `true` if a step comes before this point.
     #[must_use]
     pub fn includes(&self, epoch: Epoch) -> bool {
         self.counts.get(epoch.timeline as usize).is_some_and(|count| *count >= epoch.count)

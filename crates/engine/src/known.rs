@@ -4,12 +4,12 @@ use crate::clock::{Epoch, VectorClock};
 
 /// The steps that are certain to be over at a point.
 ///
-/// Unlike the order of queues it includes what the host has waited for or seen done. It is empty, and stays so, while
-/// it is not tracked (see [`Timelines::new`](crate::Timelines::new)).
+/// Unlike the order of queues it includes what the host has waited for or seen done. It is empty, and stays
+/// so, while it is not tracked (see [`Timelines::new`](crate::Timelines::new)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Marked if a wait for a value in memory comes before, and the write that ended it is not known yet: then nothing
-    /// can be said about what is unordered.
+    /// Marked if a wait for a value in memory comes before, and the write that ended it is not known yet:
+    /// then nothing can be said about what is unordered.
     clock: VectorClock,
 }
 
@@ -23,13 +23,13 @@ impl Known {
         Self { clock: VectorClock::of(last) }
     }
 
-    /// True if it is not tracked.
+    /// `true` if it is not tracked.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.clock.is_empty()
     }
 
-    /// True if the order of earlier steps is uncertain, because a wait for a value in memory comes before.
+    /// `true` if the order of earlier steps is uncertain, because a wait for a value in memory comes before.
     #[must_use]
     pub fn is_unsure(&self) -> bool {
         self.clock.marked
@@ -78,7 +78,7 @@ impl Known {
         self.clock.copy_from(&other.clock);
     }
 
-    /// True if a step is known to be over.
+    /// `true` if a step is known to be over.
     #[must_use]
     pub fn includes(&self, epoch: Epoch) -> bool {
         self.clock.includes(epoch)

@@ -9,6 +9,8 @@ use crate::id::OpId;
 pub(crate) struct Lane {
     /// In order of readiness.
     pub(crate) ready: VecDeque<OpId>,
+    /// Started and not ended, parked or ready again; in no order.
+    pub(crate) running: Vec<OpId>,
     /// Waiting for memory to change.
     pub(crate) parked: Vec<OpId>,
 }

@@ -1,11 +1,13 @@
 //! Ordered work: ops with explicit predecessors, and the ways to run them.
 //!
-//! The engine of warploom's simulated driver. It knows no CUDA: a user brings the [`Work`] that ops do and the [`State`]
-//! that they change, and gets queues, executors, waiting, reproducible orders and happens-before.
+//! The engine of warploom's simulated driver. It knows no CUDA: a user brings the [`Work`] that ops do and
+//! the [`State`] that they change, and gets queues, executors, waiting, reproducible orders and
+//! happens-before.
 //!
-//! Every enqueued piece of work is an [`Op`]. It waits for its predecessors (the op before it in its [`Queue`], and
-//! any others that it was enqueued behind) and then it is *ready*. The [`Mode`] chooses which ready op runs next,
-//! and when; any choice is a legal execution, because the predecessors are all there is to the order.
+//! Every enqueued piece of work is an [`Op`]. It waits for its predecessors (the op before it in its
+//! [`Queue`], and any others that it was enqueued behind) and then it is *ready*. The [`Mode`] chooses which
+//! ready op runs next, and when; any choice is a legal execution, because the predecessors are all there is
+//! to the order.
 //!
 //! ```text
 //!   add ──▶ waiting ──(last predecessor done)──▶ ready ──▶ running ──▶ done
@@ -20,9 +22,9 @@
 //! | [`VectorClock`], [`Moment`] | everything that is ordered before a queue's next op |
 //! | [`Known`], [`Timelines`] | everything that a program may rely on to be over, for race detection |
 //!
-//! Work runs with the state unlocked; everything else happens under the lock. A *hub* is a queue that is ordered against
-//! all of its *spokes*, in both directions (CUDA's legacy default stream is one). Virtual time is a number that each op's
-//! end is booked with; an op starts no earlier than its predecessors ended.
+//! Work runs with the state unlocked; everything else happens under the lock. A *hub* is a queue that is
+//! ordered against all of its *spokes*, in both directions (CUDA's legacy default stream is one). Virtual
+//! time is a number that each op's end is booked with; an op starts no earlier than its predecessors ended.
 //!
 //! ```
 //! use std::sync::Arc;

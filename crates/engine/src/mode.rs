@@ -1,13 +1,14 @@
 //! Modes: when enqueued work runs, and in which order.
 
-/// When ready ops run.
+/// The execution mode, which decides when ready ops run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Executor threads, two for each unit (a virtual device), one of them for host functions: asynchronous for real.
+    /// Executor threads, two for each unit (a virtual device), one of them for host functions: asynchronous
+    /// for real.
     Threads,
-    /// No threads; ops run inside calls, in a reproducible order. A host function runs on the thread whose call reaches
-    /// it, so one that waits for that thread waits for ever.
+    /// No threads; ops run inside calls, in a reproducible order. A host function runs on the thread whose
+    /// call reaches it, so one that waits for that thread waits for ever.
     Deterministic(Order),
     /// Every call returns when its work is done.
     Sync,
@@ -26,8 +27,8 @@ pub enum Order {
 }
 
 impl Mode {
-    /// True if ops that only do bookkeeping end the moment they are ready. The orders that exist to surprise a program
-    /// hold these back like any other.
+    /// `true` if ops that only do bookkeeping end the moment they are ready. The orders that exist to
+    /// surprise a program hold these back like any other.
     pub(crate) fn finishes_instants_at_once(self) -> bool {
         matches!(self, Mode::Threads | Mode::Sync | Mode::Deterministic(Order::Eager))
     }

@@ -53,7 +53,7 @@ impl Moment {
         self.known.copy_from(&other.known);
     }
 
-    /// True if the op with this stamp in that queue is before.
+    /// `true` if the op with this stamp in that queue is before.
     #[must_use]
     pub fn includes(&self, queue: QueueId, stamp: u64) -> bool {
         self.order.includes(Epoch { timeline: queue.number(), count: stamp })
@@ -63,8 +63,8 @@ impl Moment {
 /// A span of virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// When it starts.
+    /// The start, in virtual time.
     pub start: u64,
-    /// When it ends.
+    /// The end, in virtual time.
     pub end: u64,
 }

@@ -15,7 +15,8 @@ pub struct Queue<T> {
     pub(crate) head: Option<OpId>,
     /// The newest op, if it is unfinished.
     pub tail: Option<OpId>,
-    /// Virtual time before which nothing more can start: its last finished op ended then, or something it waited for.
+    /// Virtual time before which nothing more can start: its last finished op ended then, or something it
+    /// waited for.
     pub busy_until: u64,
     /// Everything that is before the next op.
     pub clock: Moment,

@@ -25,8 +25,12 @@ pub trait State: Send + Sized + 'static {
     /// Decides whether a started op runs; one that does not is ended as done.
     fn starts(&mut self, id: OpId, work: &mut Self::Work) -> bool;
 
-    /// Books the end of an op, whether or not it ran, and [finishes](Engine::finish) it in the engine.
+    /// Books the end of an op, whether or not it ran, and [finishes](Engine::finish) it in the engine, now or
+    /// in a later call of [`stepped`](Self::stepped).
     fn ended(&mut self, id: OpId, work: Self::Work, failure: Option<<Self::Work as Work>::Failure>);
+
+    /// An op has run for a while; ends of others may have waited for that.
+    fn stepped(&mut self) {}
 }
 
 /// Runs a piece of work with the state unlocked. It must not unwind.
@@ -35,13 +39,13 @@ pub type Perform<W> = Box<dyn Fn(&mut W) -> Step<<W as Work>::Failure> + Send + 
 /// The lock on a runner's state.
 pub type Guard<'a, S> = MutexGuard<'a, S>;
 
-/// Why a wait ended before its targets were done.
+/// The reason for which a wait ended before its targets were done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitError {
     /// The runner was stopped.
     Stopped,
-    /// Nothing happened for as long as the runner is patient. Carries the descriptions of the ops that look at memory in
-    /// vain.
+    /// Nothing happened for as long as the runner is patient. Carries the descriptions of the ops that look
+    /// at memory in vain.
     Deadlock(Vec<String>),
 }
 
@@ -82,7 +86,7 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// When its ops run.
+    /// The mode, which decides when ops run.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -97,7 +101,8 @@ impl<S: State> Runner<S> {
         self.state.lock()
     }
 
-    /// Starts an executor for each lane, in mode [`Mode::Threads`]; their threads are called `name` with the lane's number.
+    /// Starts an executor for each lane, in mode [`Mode::Threads`]; their threads are called `name` with the
+    /// lane's number.
     pub fn start(self: &Arc<Self>, name: &str) -> io::Result<()> {
         if self.mode != Mode::Threads {
             return Ok(());
@@ -111,8 +116,8 @@ impl<S: State> Runner<S> {
         Ok(())
     }
 
-    /// Ends the executors. Enqueued ops are dropped; running ones end first. A host function that does not return is
-    /// left behind with its thread after the runner's patience.
+    /// Ends the executors. Enqueued ops are dropped; running ones end first. A host function that does not
+    /// return is left behind with its thread after the runner's patience.
     pub fn stop(&self) {
         {
             let _state = self.state.lock();
@@ -172,14 +177,15 @@ impl<S: State> Runner<S> {
             Step::Done => state.ended(id, work, None),
             Step::Fail(failure) => state.ended(id, work, Some(failure)),
         }
+        state.stepped();
         settle(&mut **state);
         if !parked {
             self.wake(state);
         }
     }
 
-    /// Wakes executors that have something to do, and host threads whose wait is over. Without executors, a waiting thread
-    /// may have to run what another has made ready.
+    /// Wakes executors that have something to do, and host threads whose wait is over. Without executors, a
+    /// waiting thread may have to run what another has made ready.
     fn wake(&self, state: &mut Guard<'_, S>) {
         let engine = state.engine();
         if self.mode == Mode::Threads {
@@ -200,7 +206,8 @@ impl<S: State> Runner<S> {
             Mode::Threads => self.wake(state),
             Mode::Sync | Mode::Deterministic(Order::Eager) => {
                 state.engine().unpark(0);
-                // Work that yields may be waiting for a later call, so it gets a few turns and not the rest of time.
+                // Work that yields may be waiting for a later call, so it gets a few turns and not the rest
+                // of time.
                 let mut fruitless = 0;
                 while fruitless <= 16 * state.engine().ready(0)
                     && let Some((id, work)) = state.engine().next_in_lane(0)
@@ -221,7 +228,7 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// True if ops are done. A runner without executors uses the question to get on with them.
+    /// `true` if ops are done. A runner without executors uses the question to get on with them.
     pub fn query(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
         match self.mode {
             Mode::Threads => {}
@@ -233,8 +240,8 @@ impl<S: State> Runner<S> {
         targets.iter().all(|target| state.engine().is_done(*target))
     }
 
-    /// Waits until ops are done. `in_host_function` says that the caller is itself a running op, which is no sign of
-    /// progress. The state may change meanwhile.
+    /// Waits until ops are done. `in_host_function` says that the caller is itself a running op, which is no
+    /// sign of progress. The state may change meanwhile.
     pub fn wait(&self, state: &mut Guard<'_, S>, targets: &[OpId], in_host_function: bool) -> Result<(), WaitError> {
         let own = usize::from(in_host_function);
         let mut seen = state.engine().progress();
@@ -247,7 +254,7 @@ impl<S: State> Runner<S> {
             }
             if !self.advance(state, targets) {
                 let engine = state.engine();
-                // What is ready or parked after a fruitless attempt looks at memory; no call says when that changes.
+                // An op that is still ready or parked waits for memory to change, which only polling detects.
                 let polls = self.mode != Mode::Threads && (engine.has_ready(0) || engine.has_parked(0));
                 self.progress.wait_for(state, if polls { pause } else { self.patience.max(POLL) });
                 pause = (pause * 2).min(SLOW_POLL);
@@ -286,8 +293,8 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// Runs a short op that `targets` need and that no executor has begun: for a thread that waits anyway, that is quicker
-    /// than waking another and being woken by it.
+    /// Runs a short op that `targets` need and that no executor has begun: for a thread that waits anyway,
+    /// that is quicker than waking another and being woken by it.
     fn lend_a_hand(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
         let engine = state.engine();
         let ready = engine.ready_for(targets);
@@ -305,8 +312,8 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// Runs one op that `targets` need. When all of those wait for memory to change, any other op may be the one that
-    /// changes it, so then another runs.
+    /// Runs one op that `targets` need. When all of those wait for memory to change, any other op may be the
+    /// one that changes it, so then another runs.
     fn advance_lazily(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
         let starved = state.engine().yields() % STARVED == STARVED - 1;
         if !starved && self.run_for(state, targets) {

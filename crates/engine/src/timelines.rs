@@ -12,8 +12,8 @@ pub struct Timelines {
     checking: bool,
     order: HostOrder,
     next: u32,
-    /// Timelines of streams that are gone. One can be another stream's once the host knows all its steps: then whoever
-    /// comes later knows them, too.
+    /// Timelines of streams that are gone. One can be another stream's once the host knows all its steps:
+    /// then every later stream knows them, too.
     retired: Vec<Epoch>,
     hosts: HashMap<Option<ThreadId>, Host>,
     /// Knowledge of all queues that wrote a value which others may wait for.
@@ -24,7 +24,8 @@ pub struct Timelines {
 #[derive(Debug)]
 struct Host {
     known: Known,
-    /// Counts the changes of `known`, so that a stream can tell whether it has seen the newest. Unique among all hosts.
+    /// Counts the changes of `known`, so that a stream can tell whether it has seen the newest. Unique among
+    /// all hosts.
     version: u64,
     /// Its accesses so far, those included that go on: they do not race with each other.
     own: Known,
@@ -39,11 +40,12 @@ const EVERYBODY: Option<ThreadId> = None;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HostOrder {
-    /// As they were seen: a call that came later counts as ordered behind those that came before it, whichever threads
-    /// made them. Every finding is real; a race of two threads that took turns by luck is missed.
+    /// As they were seen: a call that came later counts as ordered behind those that came before it,
+    /// whichever threads made them. Every finding is real; a race of two threads that took turns by luck is
+    /// missed.
     Observed,
-    /// Threads know of each other only what is handed over explicitly (`Machine::hand_over` of the simulator). Finds
-    /// races between threads, too, in a program that announces every hand-over.
+    /// Threads know of each other only what is handed over explicitly (`Machine::hand_over` of the
+    /// simulator). Finds races between threads, too, in a program that announces every hand-over.
     HandOvers,
 }
 
@@ -110,8 +112,8 @@ impl Timelines {
         host.known.newest()
     }
 
-    /// The calling thread begins an access of its own, a step of a timeline beside its own: what it enqueues meanwhile is
-    /// not behind that. Gives what is before the access, and the step.
+    /// The calling thread begins an access of its own, a step of a timeline beside its own: what it enqueues
+    /// meanwhile is not behind that. Gives what is before the access, and the step.
     pub fn host_begins(&mut self) -> (Known, Known) {
         let last = self.host_mut().spare.pop();
         let mut step = Known::of(last.unwrap_or_else(|| self.fresh()));
@@ -159,7 +161,7 @@ impl Timelines {
         if let Some(released) = released {
             host.known.join(&released);
         }
-        // Whatever wait for a value there was is over.
+        // A pending wait for a value, if there was one, is over.
         host.known.trust();
         host.version += 1;
     }
@@ -170,8 +172,8 @@ impl Timelines {
         self.released.trust();
     }
 
-    /// A stream's wait for a value is over: it may have been for any that was written. That is more than is certain, so
-    /// a race may be missed where streams wait for values, and none is invented.
+    /// A stream's wait for a value is over: it may have been for any that was written. That is more than is
+    /// certain, so a race may be missed where streams wait for values, and none is invented.
     pub fn acquire(&self, known: &mut Known) {
         known.join(&self.released);
         known.trust();

@@ -11,22 +11,24 @@ pub trait Work: Send + Sized + 'static {
     /// A range of memory that the work touches.
     type Touch;
 
-    /// Does the work, or some of it. Runs with the state unlocked, on the thread of an executor or of a waiting caller.
+    /// Does the work, or some of it. Runs with the state unlocked, on the thread of an executor or of a
+    /// waiting caller.
     fn run(&mut self) -> Step<Self::Failure>;
 
     /// Calls `touch` with every range of memory that the work is known to touch before it runs.
     fn touches(&self, touch: impl FnMut(Self::Touch));
 
-    /// True if the work only changes bookkeeping, in no time.
+    /// `true` if the work only changes bookkeeping, in no time.
     fn is_instant(&self) -> bool;
 
-    /// True if the work runs the program's own code, of which one piece runs at a time on each unit.
+    /// `true` if the work runs the program's own code, of which one piece runs at a time on each unit.
     fn runs_on_host(&self) -> bool;
 
-    /// True if the work begins by looking at memory and parks until that changes. A look in vain is no progress.
+    /// `true` if the work begins by looking at memory and parks until that changes. A look in vain is no
+    /// progress.
     fn polls(&self) -> bool;
 
-    /// True if a waiting thread may do the work itself, which is quicker than waking an executor.
+    /// `true` if a waiting thread may do the work itself, which is quicker than waking an executor.
     fn is_short(&self) -> bool;
 
     /// Takes the work out for running; the op keeps a stand-in for which all of the questions above, but

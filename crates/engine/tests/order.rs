@@ -11,7 +11,7 @@ use warploom_engine::{
     Engine, HostOrder, Mode, OpId, Order, QueueId, Runner, State, Step, Timelines, WaitError, Work, settle,
 };
 
-/// What ran, in order.
+/// The numbers of the jobs that ran, in order.
 type Log = Arc<Mutex<Vec<u32>>>;
 
 enum Job {
@@ -24,7 +24,7 @@ enum Job {
     /// Yields so many times first.
     Slices(u32, Arc<AtomicU64>),
     Fails(&'static str),
-    /// When it ends, a write of its number takes its place; so many times.
+    /// At its end it is replaced by a write of its number, so many times.
     Repeats(u32, u32, Log),
     /// Bookkeeping.
     Mark,
@@ -155,7 +155,8 @@ impl Rig {
         self.add_after(queue, &[], job)
     }
 
-    /// Adds ops beside a queue's chain, with the ops before each by their places, and a mark behind all of them.
+    /// Adds ops beside a queue's chain, with the ops before each by their places, and a mark behind all of
+    /// them.
     fn add_group(&self, queue: QueueId, group: Vec<(Vec<usize>, Job)>) -> OpId {
         let mut jobs = self.0.lock();
         let start = jobs.engine.add(queue, &[], Job::Mark, 7, 0);
@@ -342,7 +343,7 @@ fn lazy_order_runs_a_long_chain_beside_a_queue_in_time_that_is_proportional_to_i
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the edges, an op runs after all that it was put behind, and each runs once.
+    /// An op runs once, and after every op that it depends on, for any set of edges.
     #[test]
     fn every_order_keeps_every_edge(
         edges in prop::collection::vec((0..4_usize, prop::collection::vec(0..40_usize, 0..3)), 1..40),
@@ -373,7 +374,8 @@ proptest! {
         }
     }
 
-    /// Ops beside a chain run in any order that keeps their edges, between the chain's ops before and behind them.
+    /// Ops beside a chain run in any order that keeps their edges, between the chain's ops before and behind
+    /// them.
     #[test]
     fn a_group_keeps_its_edges_and_its_place_in_the_chain(
         edges in prop::collection::vec(prop::collection::vec(0..40_usize, 0..3), 1..40),

@@ -1,8 +1,9 @@
 //! Reports at the exit of the process.
 //!
-//! The loader runs it after the program's own exit handlers and after the destructors of what was linked against the
-//! library, so that late calls are counted, too. Nothing is torn down, and a call that comes later still is answered.
-//! A process that ends without exiting (`_exit`, a signal, `abort`) leaves nothing behind.
+//! The loader runs it after the program's own exit handlers and after the destructors of what was linked
+//! against the library, so that late calls are counted, too. Nothing is torn down, and a call that comes
+//! later still is answered. A process that ends without exiting (`_exit`, a signal, `abort`) leaves nothing
+//! behind.
 #![expect(unsafe_code, reason = "places a function where the loader looks for what to run in the end")]
 
 use std::fs::File;
@@ -34,7 +35,7 @@ fn leave(process: &Process) {
     let id = std::process::id();
     match &process.settings.report {
         Some(Destination::StandardError) => {
-            // Where standard error is closed, nobody wants to know.
+            // An error, such as a closed standard error, is ignored.
             write!(io::stderr().lock(), "{}", Report::of(process)).unwrap_or_default();
         }
         Some(Destination::File(template)) => {
@@ -45,7 +46,10 @@ fn leave(process: &Process) {
                 if is_json { Ok(serde_json::to_writer_pretty(file, &report)?) } else { write!(file, "{report}") }
             });
         }
-        None => report::leaks(process).iter().for_each(complain),
+        None => {
+            report::leaks(process).iter().for_each(complain);
+            process.machine.advice().iter().flat_map(|advice| advice.lines()).for_each(complain);
+        }
     }
     if let Some(template) = &process.settings.timeline
         && let Some(timeline) = process.machine.timeline()

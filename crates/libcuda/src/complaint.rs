@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::Write;
 
-/// Puts a line on standard error. Where that is closed, there is nobody to tell.
+/// Prints a line on standard error; an error, such as a closed stream, is ignored.
 pub(crate) fn complain(message: impl Display) {
     writeln!(std::io::stderr(), "warploom: {message}").unwrap_or_default();
 }

@@ -20,7 +20,8 @@ macro_rules! body {
     };
 }
 
-/// What is left to do when the machine has answered.
+/// The result of a call, once the machine has returned `$code`: a look-up gets the address of this library's
+/// export.
 macro_rules! then {
     (cuGetProcAddress ($symbol:ident, $function:ident $($rest:tt)*) $code:ident) => {
         // SAFETY: the machine has used both pointers if it was successful.

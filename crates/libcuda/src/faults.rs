@@ -5,8 +5,8 @@ use warploom_sim::fault::{FaultError, Plan};
 /// The environment variable that says what goes wrong: the path of a plan, or the plan itself.
 pub const FAULTS_VARIABLE: &str = "WARPLOOM_FAULTS";
 
-/// The plan that a description means. What has an equals sign or a table's header in it is TOML, and everything else is the
-/// path of a file.
+/// The plan that a description means. What has an equals sign or a table's header in it is TOML, and
+/// everything else is the path of a file.
 pub(crate) fn plan(description: &str) -> Result<Plan, FaultError> {
     match description {
         text if text.contains('=') || text.contains("[[") => Plan::from_toml(text),
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_description_is_said_with_its_key() {
+    fn errors_in_a_description_name_the_key() {
         let wrong = plan("[[fault]]\ncode = \"OUT_OF_MEMRY\"\n").expect_err("no such code").to_string();
         assert!(wrong.contains("line 2, column 8: fault[0].code") && wrong.contains("OUT_OF_MEMORY"), "{wrong}");
         let absent = plan("absent.toml").expect_err("no such file").to_string();

@@ -1,7 +1,7 @@
 //! The simulated CUDA driver as a shared library, for programs that look for `libcuda.so.1`.
 //!
-//! The library has one machine, which starts when the first of its functions is called and lives until the process is
-//! gone. Environment variables say what it is and what it leaves behind:
+//! The library has one machine, which starts when the first of its functions is called and lives until the
+//! process is gone. Environment variables say what it is and what it leaves behind:
 //!
 //! | variable | value |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | [`FAULTS_VARIABLE`] | what goes wrong on it: a plan in TOML, or the path of one |
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
+//! | [`HOST_MEMORY_VARIABLE`] | host memory for simulated memory, such as `16G`; without it, half |
 //! | [`WORKERS_VARIABLE`] | how many threads run the blocks of a kernel; without it, as many as there are processors |
 //!
 //! ```text
@@ -20,10 +21,11 @@
 //!   exit    ─▶ at_exit ─▶ report, timeline
 //! ```
 //!
-//! Every function that `warploom-sys` lists is exported, under its own name and, where stream 0 can mean the per-thread
-//! default stream, under that variant's name, too. A machine whose driver is older than a function, or whose faults hide it,
-//! answers `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not have the symbol. A variable with a value that
-//! means nothing is reported on standard error, and every function answers `SYSTEM_NOT_READY`.
+//! Every function that `warploom-sys` lists is exported, under its own name and, where stream 0 can mean the
+//! per-thread default stream, under that variant's name, too. A machine whose driver is older than a
+//! function, or whose faults hide it, answers `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not
+//! have the symbol. A variable with a value that means nothing is reported on standard error, and every
+//! function answers `SYSTEM_NOT_READY`.
 
 mod at_exit;
 mod complaint;
@@ -37,5 +39,6 @@ mod settings;
 
 pub use faults::FAULTS_VARIABLE;
 pub use settings::{
-    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE, WORKERS_VARIABLE,
+    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, HOST_MEMORY_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE,
+    WORKERS_VARIABLE,
 };

@@ -11,6 +11,7 @@ pub(crate) fn start(settings: &Settings) -> Result<Machine, StartError> {
     let builder = Machine::builder().topology(settings.topology.clone()).checks(checks(settings));
     let builder = builder.faults(settings.faults.clone());
     let builder = settings.workers.into_iter().fold(builder, MachineBuilder::workers);
+    let builder = settings.host_memory.into_iter().fold(builder, MachineBuilder::host_memory);
     let builder = match (&settings.timeline, &settings.report) {
         (Some(_), _) => builder.trace(Trace::timeline()),
         (None, Some(_)) => builder.trace(Trace::counts()),
@@ -19,7 +20,7 @@ pub(crate) fn start(settings: &Settings) -> Result<Machine, StartError> {
     builder.start()
 }
 
-/// What is found goes into the report; without one, it is said when it is found.
+/// The checks of the machine. Findings go into the report; without one, each is printed when it is found.
 fn checks(settings: &Settings) -> Checks {
     let checks = match settings.check {
         Check::Off => Checks::off(),

@@ -17,8 +17,8 @@ use crate::faults::FAULTS_VARIABLE;
 use crate::machine;
 use crate::settings::Settings;
 
-/// A machine that runs until the process ends. Nothing of it is ever torn down: programs free things late, and its
-/// threads may be in the middle of something.
+/// A machine that runs until the process ends. Nothing of it is ever torn down: programs free things late,
+/// and its threads may be in the middle of something.
 pub(crate) struct Process {
     /// The functions in which stream 0 is the legacy default stream.
     pub(crate) legacy: DriverTable,
@@ -33,7 +33,7 @@ type Started = Option<Process>;
 
 static STARTED: AtomicPtr<Started> = AtomicPtr::new(null_mut());
 
-/// The machine, started by whoever asks first.
+/// The machine, started by the first call.
 pub(crate) fn process() -> Option<&'static Process> {
     running().unwrap_or_else(start_once)
 }
@@ -50,8 +50,8 @@ pub(crate) fn started() -> Option<&'static Process> {
     running().flatten()
 }
 
-/// Whoever comes first starts the machine, and the others wait. What they wait for names the process, so that a child of
-/// `fork` does not wait for a thread that has not come along.
+/// Starts the machine on the first thread that calls; the others wait. The lock holds the process id, so a
+/// child of `fork` does not wait for a thread that exists only in its parent.
 fn start_once() -> Option<&'static Process> {
     static STARTER: AtomicU32 = AtomicU32::new(0);
     let own = std::process::id();
@@ -98,7 +98,8 @@ macro_rules! resolve {
         fn table(machine: &Machine, per_thread: bool) -> DriverTable {
             DriverTable {
                 $($slot: machine.function(Function::$slot, per_thread).map(|entry| {
-                    // SAFETY: a machine's function has the signature of the row of the list that it is asked for by.
+                    // SAFETY: a machine's function has the signature of the row of the list that it is asked
+                    // for by.
                     unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> CUresult>(entry) }
                 }),)*
             }

@@ -16,14 +16,16 @@ pub(crate) struct Report {
     process: u32,
     machine: String,
     devices: usize,
-    /// What the checks found, and what is lost.
+    /// Findings of the checks, leaks included.
     findings: Vec<Finding>,
     /// Findings beyond those that the machine keeps.
     dropped_findings: u64,
     #[serde(flatten)]
     trace: Option<TraceReport>,
-    /// Why calls were refused, the newest last.
+    /// Reasons for refused calls, the newest last.
     refused: Vec<String>,
+    /// Advice about refusals with a common remedy.
+    advice: Vec<&'static str>,
 }
 
 impl Report {
@@ -37,18 +39,20 @@ impl Report {
             dropped_findings: machine.dropped_findings(),
             trace: machine.trace(),
             refused: machine.log().iter().map(ToString::to_string).collect(),
+            advice: machine.advice(),
         }
     }
 }
 
-/// What nobody has freed or destroyed. The machine never ends, so it never says so itself.
+/// Resources that were never freed or destroyed. The machine is never dropped, so it does not report them
+/// itself.
 pub(crate) fn leaks(process: &Process) -> Vec<Finding> {
     if process.settings.check.finds() { process.machine.leaks() } else { Vec::new() }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { process, machine, devices, findings, dropped_findings, trace, refused } = self;
+        let Self { process, machine, devices, findings, dropped_findings, trace, refused, advice } = self;
         writeln!(formatter, "warploom: process {process} on {machine}, devices: {devices}")?;
         writeln!(formatter, "findings: {}", findings.len() as u64 + dropped_findings)?;
         for finding in findings {
@@ -62,7 +66,11 @@ impl fmt::Display for Report {
             writeln!(formatter, "  …")?;
         }
         for line in &refused[refused.len().saturating_sub(SHOWN)..] {
-            writeln!(formatter, "  {line}")?;
+            // The advice that a line ends with stands below, once.
+            writeln!(formatter, "  {}", line.lines().next().unwrap_or_default())?;
+        }
+        for line in advice.iter().flat_map(|advice| advice.lines()) {
+            writeln!(formatter, "advice: {line}")?;
         }
         Ok(())
     }

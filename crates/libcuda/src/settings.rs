@@ -23,13 +23,16 @@ pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
 /// The environment variable that says where a timeline goes when the process exits.
 pub const TIMELINE_VARIABLE: &str = "WARPLOOM_TIMELINE";
 
-/// The environment variable that says how many threads run the blocks of a kernel.
+/// The environment variable for the number of threads that run the blocks of a kernel.
 pub const WORKERS_VARIABLE: &str = "WARPLOOM_WORKERS";
 
-/// What the machine is when nobody says so.
+/// The environment variable that limits the host memory that simulated memory takes.
+pub const HOST_MEMORY_VARIABLE: &str = "WARPLOOM_HOST_MEMORY";
+
+/// The machine if none is named.
 const DEFAULT: &str = "h200";
 
-/// What to do, and what to leave behind.
+/// The settings, read from the environment.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// The machine, as it was described.
@@ -41,14 +44,16 @@ pub(crate) struct Settings {
     pub(crate) report: Option<Destination>,
     pub(crate) timeline: Option<Template>,
     pub(crate) workers: Option<NonZeroUsize>,
+    /// The limit of host memory, in bytes.
+    pub(crate) host_memory: Option<u64>,
 }
 
-/// What is checked in the program.
+/// The level of checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
     /// Nothing, not even pointers.
     Off,
-    /// Pointers, which would otherwise end the process somewhere inside this library.
+    /// Pointers: a bad one would otherwise crash the process inside this library.
     Pointers,
     /// Everything; what is found is reported.
     Report,
@@ -57,13 +62,13 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    /// True if there can be findings.
+    /// `true` if there can be findings.
     pub(crate) fn finds(self) -> bool {
         matches!(self, Check::Report | Check::Fail)
     }
 }
 
-/// Where a report goes.
+/// The destination of a report.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     StandardError,
@@ -144,9 +149,30 @@ impl Settings {
                 Err(SettingError { variable: WORKERS_VARIABLE, value, problem })
             }
         });
+        let host_memory = value(HOST_MEMORY_VARIABLE).map(|value| match value.to_str().and_then(bytes) {
+            Some(bytes) => Ok(bytes),
+            None => {
+                let problem = "allowed is a number of bytes, also with K, M, G or T behind it".to_owned();
+                Err(SettingError { variable: HOST_MEMORY_VARIABLE, value, problem })
+            }
+        });
         let (report, timeline, workers) = (report.transpose()?, timeline.transpose()?, workers.transpose()?);
-        Ok(Self { name, topology, check, kernels, faults, report, timeline, workers })
+        let host_memory = host_memory.transpose()?;
+        Ok(Self { name, topology, check, kernels, faults, report, timeline, workers, host_memory })
     }
+}
+
+/// A number of bytes: `16G` is 16 GiB.
+fn bytes(text: &str) -> Option<u64> {
+    let shift = match text.chars().last()? {
+        'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        'T' => 40,
+        _ => 0,
+    };
+    let number: u64 = if shift == 0 { text } else { &text[..text.len() - 1] }.parse().ok()?;
+    number.checked_mul(1 << shift)
 }
 
 /// All, nothing, or a list.
@@ -173,7 +199,7 @@ fn topology(description: &OsStr) -> Result<Topology, TopologyError> {
 }
 
 impl Template {
-    /// Means the folder that is current now, whatever the program does later.
+    /// Makes the path absolute, so that a later change of the current folder has no effect.
     fn new(variable: &'static str, value: OsString, allowed: &str) -> Result<Self, SettingError> {
         match std::path::absolute(&value) {
             Ok(path) if !value.as_bytes().ends_with(b"/") => Ok(Self(path)),
@@ -251,6 +277,8 @@ mod tests {
             (TIMELINE_VARIABLE, "-", "allowed is a path"),
             (WORKERS_VARIABLE, "0", "allowed is a number from 1 on"),
             (WORKERS_VARIABLE, "all", "allowed is a number from 1 on"),
+            (HOST_MEMORY_VARIABLE, "half", "allowed is a number of bytes"),
+            (HOST_MEMORY_VARIABLE, "20000000T", "allowed is a number of bytes"),
         ] {
             let error = read(&[(variable, value)]).expect_err("it means nothing");
             assert!(error.starts_with(&format!("{variable}={value:?}: ")) && error.contains(allowed), "{error}");
@@ -261,6 +289,8 @@ mod tests {
     #[test]
     fn workers_are_counted_from_one() -> Result<(), String> {
         assert_eq!(read(&[(WORKERS_VARIABLE, "3")])?.workers, NonZeroUsize::new(3));
+        assert_eq!(read(&[(HOST_MEMORY_VARIABLE, "3G")])?.host_memory, Some(3 << 30));
+        assert_eq!(read(&[(HOST_MEMORY_VARIABLE, "12345")])?.host_memory, Some(12345));
         Ok(())
     }
 

@@ -2,12 +2,14 @@
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "loads the library and calls its functions")]
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::ptr::null_mut;
 
 use libloading::Library;
+use object::{Object, ObjectSymbol};
 use warploom_cuda::MACHINE_VARIABLE;
 use warploom_driver::{Driver, DriverVersion, Function};
 use warploom_sim::topology::Topology;
@@ -18,7 +20,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 /// Says to a test in a process of its own what it should find.
 const EXPECTED_VARIABLE: &str = "WARPLOOM_EXPECTED";
 
-/// Where cargo put the library when it built this test.
+/// The path of the library that cargo built with this test.
 fn path() -> Result<PathBuf, Box<dyn Error>> {
     Ok(std::env::current_exe()?.with_file_name("libwarploom_cuda.so"))
 }
@@ -48,6 +50,23 @@ fn every_function_of_the_list_is_exported() -> Outcome {
             assert!(found.is_ok(), "{name}");
         }
     }
+    Ok(())
+}
+
+/// Every name that the CUDA headers declare, as `cargo xtask generate` reads them.
+const DECLARED: &str = include_str!("../../sys/symbols.txt");
+/// The functions of a header that is not in the package.
+const PROFILER: [&str; 3] = ["cuProfilerInitialize", "cuProfilerStart", "cuProfilerStop"];
+
+#[test]
+fn the_export_list_is_the_list_of_the_headers() -> Outcome {
+    let bytes = std::fs::read(path()?)?;
+    let library = object::File::parse(&*bytes)?;
+    let names = library.dynamic_symbols().filter(ObjectSymbol::is_definition).filter_map(|symbol| symbol.name().ok());
+    let exported: BTreeSet<&str> = names.filter(|name| name.starts_with("cu")).collect();
+    let declared: BTreeSet<&str> = DECLARED.lines().chain(PROFILER).collect();
+    assert_eq!(exported.symmetric_difference(&declared).collect::<Vec<_>>(), [&""; 0]);
+    assert!(declared.len() > 700, "{} names", declared.len());
     Ok(())
 }
 

@@ -67,7 +67,7 @@ fn fastest(mut work: impl FnMut()) -> Duration {
     own.map_or(best, |own| best.min(own))
 }
 
-/// How long this thread has had a processor, where the system tells: in hundredths of a second.
+/// Processor time of this thread, in steps of a hundredth of a second, if the system reports it.
 fn processor_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/stat").ok()?;
     // The name, which is in parentheses, may hold anything; user and system time are the 12th and 13th behind

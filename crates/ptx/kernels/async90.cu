@@ -1,5 +1,5 @@
 // architectures: 90
-// What came with compute capability 9.0: bulk copies, barriers that count bytes, clusters.
+// Features of compute capability 9.0: bulk copies, barriers that count bytes, clusters.
 
 __device__ unsigned shared_address(const void* pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
 

@@ -1,4 +1,4 @@
-// What kernels promise about their launches, and registers.
+// Launch bounds and register limits.
 
 // y[i] = i, for blocks of at most 128 threads of which two shall fit a multiprocessor.
 extern "C" __global__ void __launch_bounds__(128, 2) bounded(unsigned* y)

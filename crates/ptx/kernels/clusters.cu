@@ -1,5 +1,5 @@
 // architectures: 90
-// What kernels promise about blocks and clusters, as of compute capability 9.0.
+// Block sizes and cluster limits, from compute capability 9.0 on.
 
 // y[i] = i, for blocks of exactly 64 by 2 threads.
 extern "C" __global__ void __block_size__((64, 2, 1)) exact_block(unsigned* y)

@@ -1,4 +1,4 @@
-// What the headers of cooperative groups make of reductions, scans, partitions and copies.
+// Cooperative groups: reductions, scans, partitions and copies, by their headers.
 // architectures: 80 90
 #include <cuda/barrier>
 #include <cooperative_groups.h>

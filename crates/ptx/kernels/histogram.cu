@@ -1,4 +1,4 @@
-// How often each byte occurs.
+// Histogram: the number of occurrences of each byte.
 
 // Counted in shared memory by each block, then added up.
 extern "C" __global__ void histogram_shared(const unsigned char* x, unsigned* counts, unsigned n)

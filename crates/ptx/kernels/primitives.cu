@@ -1,4 +1,4 @@
-// What the primitives of CUB make of blocks and warps.
+// Block and warp primitives of CUB.
 // architectures: 75
 // options: -diag-suppress=1444
 #include <cub/block/block_load.cuh>

@@ -1,4 +1,4 @@
-// What the headers of the C++ library make of barriers, pipelines, semaphores and atomic references.
+// CUDA C++ library (libcu++): barriers, pipelines, semaphores and atomic references, by its headers.
 // architectures: 80 90
 #include <cuda/atomic>
 #include <cuda/barrier>

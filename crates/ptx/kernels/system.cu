@@ -1,4 +1,4 @@
-// What reaches outside of arithmetic: text, assertions, traps, a heap.
+// System functions: printf, assertions, traps, the heap.
 
 // Prints a line per thread: its number, x as a float with two digits, a character and a string.
 extern "C" __global__ void print_lines(const float* x)

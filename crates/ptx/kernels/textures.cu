@@ -1,4 +1,4 @@
-// What textures and surfaces hold; the handles are numbers that the driver gives.
+// Textures and surfaces; their handles are numbers from the driver.
 
 // y = the texture at the middle of each pixel, times factor; blocks of any shape.
 extern "C" __global__ void texture_scale(cudaTextureObject_t texture, float* y, unsigned width, unsigned height, float factor)

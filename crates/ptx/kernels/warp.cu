@@ -1,4 +1,4 @@
-// What the lanes of a warp tell each other. One warp per 32 elements; n is the number of threads.
+// Votes, matches and shuffles between the lanes of a warp. One warp per 32 elements; n is the number of threads.
 
 // answers[0][i] ballot, [1] all, [2] any of x[i] > 0 in the warp, [3] the active lanes of those with odd
 // numbers, [4] lanes below, [5] up to, [6] above, [7] from this one on.

@@ -32,7 +32,7 @@ impl fmt::Display for Position {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Where the guilty word starts.
+    /// The position of the wrong word.
     pub place: Position,
     /// The problem with it.
     pub problem: Problem,
@@ -136,7 +136,7 @@ pub enum Problem {
     /// Braces, parentheses or operators inside each other, too many times.
     #[error("nested more than {limit} deep")]
     Depth {
-        /// How deep one may go.
+        /// The maximum depth.
         limit: usize,
     },
     /// An instruction that is wrong, or that is not simulated.

@@ -87,6 +87,34 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Directives and pragmas
+//!
+//! Those that NVRTC 12.0 to 13.4 and nvcc write, and their effect here:
+//!
+//! | directive | effect |
+//! |---|---|
+//! | `.version`, `.target`, `.address_size` | the [`Header`]; what is later is refused |
+//! | `.file`, `.loc` | traps and hazards name the line of the source |
+//! | `.section .debug_…` | read and not used |
+//! | `.visible`, `.extern`, `.weak`, `.common` | [`link`](mod@link) resolves names by them |
+//! | `.alias` | another name of a function |
+//! | `.maxntid`, `.reqntid` | launches of other blocks are refused |
+//! | `.reqnctapercluster` | the shape of clusters, unless the launch gives one |
+//! | `.maxclusterrank` | told by [`Kernel::max_cluster_blocks`]; the launch checks it |
+//! | `.explicitcluster` | told by [`Kernel::needs_cluster`]; launches without clusters are refused |
+//! | `.blocksareclusters` | told by [`Kernel::counts_clusters`]; a launch multiplies its grid |
+//! | `.maxnreg`, `.minnctapersm`, `.maxnctapersm` | advice about registers; not used |
+//! | `.noreturn`, `.abi_preserve`, `.abi_preserve_control` | advice about calls; not used |
+//! | `.attribute(.managed)` | told by [`Variable::managed`] |
+//! | `.attribute(.unified(…))`, `.language` | kept in the tree, and not used |
+//!
+//! | pragma | effect |
+//! |---|---|
+//! | `used_bytes_mask N` | the bytes that the next instruction, a load, uses; others are not checked |
+//! | `nounroll`, `frequency N` | advice about loops and branches; not used |
+//! | `enable_smem_spilling`, `mma_throughput`, `abi_param_reg N` | advice about registers and calls; not used |
+//! | others | ignored, with a [warning](Program::warnings); an error outside of functions |
+//!
 //! # Precision
 //!
 //! Integer and IEEE arithmetic have the bits of the hardware, in every rounding. Functions that the hardware
@@ -107,11 +135,11 @@ mod race;
 pub mod syntax;
 
 pub use device::{
-    Access, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
+    Access, Bounds, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
     VecMemory,
 };
 pub use error::{Error, Position, Problem};
-pub use exec::{Block, Crew, Grid, Step};
+pub use exec::{Block, Cost, Crew, Grid, Step};
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use race::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence, Watched, Watches};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

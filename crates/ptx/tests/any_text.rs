@@ -53,7 +53,7 @@ impl Random {
     }
 }
 
-/// What a mutation may put in.
+/// Texts that a mutation may insert.
 const PIECES: [&str; 36] = [
     "{",
     "}",
@@ -156,7 +156,7 @@ fn a_text_that_ends_early_is_refused_where_it_ends() {
     }
 }
 
-/// What a text says, without where and how it is written.
+/// The contents of a text, without positions and formatting.
 fn said(text: &str) -> Vec<String> {
     fn statements(block: &Block<'_>, said: &mut Vec<String>) {
         for statement in &block.statements {
@@ -249,7 +249,7 @@ proptest! {
     }
 }
 
-/// What bodies are made of.
+/// Words of generated bodies.
 const WORDS: [&str; 44] = [
     "{",
     "}",
@@ -297,7 +297,7 @@ const WORDS: [&str; 44] = [
     ".section .x",
 ];
 
-/// What expressions are made of.
+/// Symbols of generated expressions.
 const SYMBOLS: [&str; 27] = [
     "1",
     "0",

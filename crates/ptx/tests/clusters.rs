@@ -84,7 +84,7 @@ fn blocks_of_a_cluster_read_write_and_count_in_each_others_memory() {
 }
 
 #[test]
-fn a_cluster_waits_for_all_who_have_not_ended_and_for_nobody_else() {
+fn a_cluster_waits_for_all_threads_that_have_not_ended_and_no_others() {
     // Half of the threads of one block leave; the others wait for the other block's.
     let body = format!(
         "mov.u32 %r2, %tid.x; setp.ge.u32 %p1, %r2, 16; setp.eq.u32 %p2, %r1, 1; and.pred %p3, %p1, %p2; @%p3 exit;

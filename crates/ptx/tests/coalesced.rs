@@ -62,7 +62,8 @@ impl<const DIRECT: bool> Host for Pieces<DIRECT> {
     const WATCHES_SHARED: bool = !DIRECT;
 }
 
-/// What is accessed: the type of an element, its bytes, how many, and the class of register that holds one.
+/// Accesses: the type of an element, its bytes, the number of elements, and the class of register that holds
+/// one.
 const KINDS: [(&str, u64, u64, &str); 9] = [
     ("u8", 1, 1, "w"),
     ("s8", 1, 1, "l"),

@@ -2,7 +2,7 @@
 
 use warploom_ptx::{AddressSize, Features, Header, TextureMode, Version};
 
-/// Where a text goes wrong, and how, as a person reads it.
+/// The error of a text, as it is printed.
 #[track_caller]
 fn mistake(text: &str) -> String {
     match Header::read(text) {

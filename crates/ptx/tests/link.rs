@@ -38,7 +38,7 @@ fn variable(linkage: &str, value: u32) -> String {
     format!("{linkage} .global .align 4 .u32 counter = {value};")
 }
 
-/// What the kernel of linked texts stores.
+/// The value that the kernel of linked texts stores.
 fn run(parts: &[Part]) -> u32 {
     let text = link(parts, 90).unwrap_or_else(|conflicts| panic!("{conflicts:?}"));
     let program = Program::from_text(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -57,7 +57,7 @@ fn run(parts: &[Part]) -> u32 {
     u32::from_le_bytes(memory.read(out, 4).try_into().expect("four bytes"))
 }
 
-/// What is wrong with some texts, and the names it is about.
+/// The conflicts between some texts, and the symbols they are about.
 fn conflicts(parts: &[Part]) -> Vec<(ConflictKind, String)> {
     let found = link(parts, 90).expect_err("they do not agree");
     found.into_iter().map(|conflict| (conflict.kind, conflict.symbol)).collect()

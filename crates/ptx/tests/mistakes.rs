@@ -2,7 +2,7 @@
 
 use warploom_ptx::syntax::{MAX_DEPTH, MAX_LENGTH, Module};
 
-/// What is wrong with a text that starts as it should.
+/// The error of a text with a valid header.
 #[track_caller]
 fn mistake(items: &str) -> String {
     let text = format!(".version 8.7 .target sm_90 .address_size 64\n{items}");
@@ -17,7 +17,7 @@ fn headline(items: &str) -> String {
     mistake(items).lines().next().unwrap_or_default().to_owned()
 }
 
-/// What is wrong with the statements of a body.
+/// The error in the statements of a body.
 #[track_caller]
 fn in_body(statements: &str) -> String {
     headline(&format!(".entry f {{\n{statements}\n}}"))

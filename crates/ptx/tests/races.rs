@@ -4,7 +4,7 @@ use warploom_ptx::{
     Actor, Deed, Grid, Hazard, Launch, MemorySpace, Presence, Program, Step, VecMemory, Watched, Watches,
 };
 
-/// What is found in a kernel of one argument, an address of zeros.
+/// The hazards found in a kernel with one argument, the address of zeros.
 fn found(body: &str, blocks: u32, threads: u32) -> Vec<Hazard> {
     let (found, step) = found_in(body, blocks, threads, 1, 100_000);
     assert_eq!(step, Step::Done);

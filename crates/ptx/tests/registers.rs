@@ -118,7 +118,7 @@ impl Chance {
     }
 }
 
-/// What all threads write, in a grid whose blocks take over each other's memory, or each in its own.
+/// The bytes that all threads write, in a grid whose blocks reuse each other's memory, or each in its own.
 fn written(program: &Program, takes_over: bool) -> Vec<u8> {
     let memory = VecMemory::new(64 << 10);
     let bytes = (u64::from(THREADS * BLOCKS) * SHARE) as usize;
@@ -152,7 +152,7 @@ fn a_block_does_not_see_registers_of_the_one_before() {
     }
 }
 
-/// A function that is called again has the registers of whoever was called before it.
+/// A function that is called again reuses the registers of the function that was called before it.
 #[test]
 fn a_function_does_not_see_what_the_one_before_it_left_behind() {
     let text = ".version 8.7 .target sm_90 .address_size 64

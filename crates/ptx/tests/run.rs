@@ -30,7 +30,7 @@ fn run_with(outside: &str, body: &str, threads: u32, words: usize, fuel: u64) ->
     panic!("it does not end");
 }
 
-/// What each of some instructions leaves in `%r2`.
+/// The value of `%r2` after each of some instructions.
 #[track_caller]
 fn results<const N: usize>(instructions: [&str; N]) -> [u32; N] {
     let body: String = instructions

@@ -1,14 +1,14 @@
 //! The syntax tree of whole texts.
 
 use warploom_ptx::syntax::{
-    Address, Base, Function, Immediate, Initial, Integer, Kind, Linkage, Module, Operand, Pointer, ScalarType, Space,
-    Statement,
+    Address, Base, Function, Immediate, Initial, Integer, Kind, Linkage, Module, Operand, Pointer, Pragma, ScalarType,
+    Space, Statement,
 };
 use warploom_ptx::{Error, Position};
 
 const HEADER: &str = ".version 8.7\n.target sm_90\n.address_size 64\n";
 
-/// What a text says behind the usual header.
+/// A text with the usual header, which must parse.
 fn module(items: &str) -> Result<String, Error> {
     let text = format!("{HEADER}{items}");
     Module::parse(&text)?;
@@ -115,7 +115,7 @@ fn a_kernel_keeps_its_parameters_and_bounds() {
         assert_eq!((s.alignment, s.dimensions.as_slice()), (Some(4), [Some(12)].as_slice()));
         assert_eq!((kernel.bounds.max_threads, kernel.bounds.min_blocks), (Some([256, 2, 1]), Some(3)));
         assert_eq!((kernel.bounds.required_cluster, kernel.bounds.explicit_cluster), (Some([2, 1, 1]), true));
-        assert_eq!(kernel.bounds.pragmas, ["x"]);
+        assert_eq!(kernel.bounds.pragmas.iter().map(|pragma| pragma.text).collect::<Vec<_>>(), ["x"]);
     });
 }
 
@@ -238,7 +238,7 @@ fn bodies_hold_blocks_lists_and_source_lines() {
         let [
             Statement::Registers(registers),
             Statement::Variable(frame),
-            Statement::Pragma("nounroll"),
+            Statement::Pragma(Pragma { text: "nounroll", place: Position { line: 4, column: 74 } }),
             Statement::BranchTargets(branches),
             Statement::CallTargets(calls),
             Statement::Label(here),
@@ -274,6 +274,6 @@ fn files_sections_and_aliases_are_kept() -> Result<(), Error> {
     assert_eq!((module.files[0].number, module.files[0].path), (1, "a\\\\b.cu"));
     assert_eq!((module.sections[0].name, module.sections[0].text.trim()), (".debug_str", "$s: .b8 95,90\n.b8 0"));
     assert_eq!((module.aliases[0].name, module.aliases[0].function), ("g", "f"));
-    assert_eq!(module.pragmas, ["p"]);
+    assert_eq!(module.pragmas.iter().map(|pragma| pragma.text).collect::<Vec<_>>(), ["p"]);
     Ok(())
 }

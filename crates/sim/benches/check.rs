@@ -1,9 +1,11 @@
-//! What checking costs: the same calls on a machine that does not check, on one that does, and on one that remembers
-//! callers, too.
+//! Cost of checking: the same calls on a machine without checks, on one with checks, and on one that also
+//! keeps a backtrace of each caller.
 //!
-//! `cargo bench -p warploom-sim --bench check` prints nanoseconds per call with 64 streams in use, the ratios, and the memory
-//! that a tracked range takes.
+//! `cargo bench -p warploom-sim --bench check` prints nanoseconds per call with 64 streams in use, the
+//! ratios, and the memory that a tracked range takes.
 #![expect(clippy::print_stdout, reason = "prints its tables")]
+
+mod common;
 
 use std::ptr::null_mut;
 use std::time::Instant;
@@ -12,6 +14,8 @@ use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::{Backtraces, Checks, Machine, Mode, Order};
 use warploom_testkit::sys::types::{CUdeviceptr, CUevent, CUstream};
 use warploom_testkit::{Primary, TestResult, call};
+
+use common::{resident, start};
 
 const STREAMS: usize = 64;
 /// Of each stream's two buffers.
@@ -28,10 +32,7 @@ struct Bench {
 
 impl Bench {
     fn new(mode: Mode, checks: Checks) -> TestResult<Bench> {
-        let machine = Machine::builder().mode(mode).checks(checks).start()?;
-        let driver = Driver::open(&machine)?;
-        driver.initialize()?;
-        let primary = Primary::of(&driver, 0)?;
+        let (machine, driver, primary) = start(Machine::builder().mode(mode).checks(checks))?;
         let (mut streams, mut events, mut buffers) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..STREAMS {
             let (mut stream, mut event, mut pair) = (null_mut(), null_mut(), [0; 2]);
@@ -104,12 +105,6 @@ fn measure(bench: &Bench, turn: Turn) -> TestResult<f64> {
     }
     times.sort_by(f64::total_cmp);
     Ok(times[times.len() / 2])
-}
-
-fn resident() -> TestResult<f64> {
-    let status = std::fs::read_to_string("/proc/self/statm")?;
-    let pages: f64 = status.split_whitespace().nth(1).unwrap_or("0").parse()?;
-    Ok(pages * 4096.0)
 }
 
 /// Bytes that each of many separate ranges takes, while none of them can be forgotten.

@@ -1,4 +1,5 @@
-//! What copies and fills cost the host, and how fast large ones are, next to what the same bytes cost without a driver.
+//! Host cost of copies and fills, and bandwidth of large ones, next to the same bytes copied without a
+//! driver.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::ptr::null_mut;

@@ -1,8 +1,10 @@
 //! Cost of the simulator itself: time per call, and time and memory per pending op.
 //!
-//! `cargo bench -p warploom-sim --bench engine` prints two tables. The real driver's figures are medians measured on one
-//! H200 with driver 580; they are there to compare orders of magnitude.
+//! `cargo bench -p warploom-sim --bench engine` prints two tables. The real driver's figures are medians
+//! measured on one H200 with driver 580; they are there to compare orders of magnitude.
 #![expect(clippy::print_stdout, reason = "prints its tables")]
+
+mod common;
 
 use std::hint::black_box;
 use std::ptr::null_mut;
@@ -12,6 +14,8 @@ use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::{Machine, Mode, Order};
 use warploom_testkit::sys::types::{CUdeviceptr, CUevent, CUstream};
 use warploom_testkit::{Primary, TestResult, call};
+
+use common::{resident, start};
 
 const STREAMS: usize = 64;
 
@@ -27,10 +31,7 @@ struct Bench {
 
 impl Bench {
     fn new(mode: Mode) -> TestResult<Bench> {
-        let machine = Machine::builder().mode(mode).patience(Duration::from_secs(60)).start()?;
-        let driver = Driver::open(&machine)?;
-        driver.initialize()?;
-        let primary = Primary::of(&driver, 0)?;
+        let (machine, driver, primary) = start(Machine::builder().mode(mode).patience(Duration::from_secs(60)))?;
         let mut streams = vec![null_mut(); STREAMS];
         for stream in &mut streams {
             call!(driver.cuStreamCreate(stream, 1))?;
@@ -92,13 +93,6 @@ fn calls(mode: Mode) -> TestResult<[f64; 6]> {
     })?;
     submitting.sort_by(f64::total_cmp);
     Ok([record, wait, query, stream_query, submitting[submitting.len() / 2], through])
-}
-
-/// Bytes of memory in use.
-fn resident() -> TestResult<f64> {
-    let status = std::fs::read_to_string("/proc/self/statm")?;
-    let pages: f64 = status.split_whitespace().nth(1).unwrap_or("0").parse()?;
-    Ok(pages * 4096.0)
 }
 
 /// Nanoseconds to enqueue an op, bytes it takes while it waits, nanoseconds to run it.

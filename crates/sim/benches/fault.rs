@@ -1,7 +1,8 @@
 //! Cost of fault plans, and of a sweep.
 //!
-//! `cargo bench -p warploom-sim --bench fault` prints nanoseconds per call without a plan, with one that is about other calls,
-//! with one that meets every call, and with one that has to find out where a call is; and the time of a sweep of 100 calls.
+//! `cargo bench -p warploom-sim --bench fault` prints nanoseconds per call without a plan, with one that is
+//! about other calls, with one that meets every call, and with one that has to find out where a call is; and
+//! the time of a sweep of 100 calls.
 #![expect(clippy::print_stdout, reason = "prints its tables")]
 
 use std::ptr::null_mut;

@@ -1,9 +1,12 @@
 //! Cost of graphs in the simulator: time and memory per node.
 //!
-//! `cargo bench -p warploom-sim --bench graph` prints a table, each row of which a process of its own measures, so that none
-//! is given the memory that another has freed. It fails if a node takes more bytes than it may, or a launch more time. The real driver's figures were measured on one H200 with driver 580, for a graph
-//! of 1,000 kernel nodes; they are there to compare orders of magnitude.
+//! `cargo bench -p warploom-sim --bench graph` prints a table, each row of which a process of its own
+//! measures, so that none is given the memory that another has freed. It fails if a node takes more bytes
+//! than it may, or a launch more time. The real driver's figures were measured on one H200 with driver 580,
+//! for a graph of 1,000 kernel nodes; they are there to compare orders of magnitude.
 #![expect(clippy::print_stdout, reason = "prints its tables")]
+
+mod common;
 
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
@@ -12,6 +15,8 @@ use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::{Machine, Mode, Order};
 use warploom_testkit::sys::types::{CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUgraph, CUgraphNode, CUstream};
 use warploom_testkit::{Primary, TestResult, call};
+
+use common::{resident, start};
 
 /// Nanoseconds that a launch of 1,000 empty nodes may take: those of an H200, and so many for each node.
 const LAUNCH_LIMIT: f64 = 3900.0 + 150.0 * 1000.0;
@@ -43,8 +48,8 @@ const CASES: [Case; 4] = [
 
 /// Figures per node.
 struct Figures {
-    /// Nanoseconds to add it, to instantiate it, to enqueue it behind work that waits, to run it when that is over, and to
-    /// launch it on an idle stream.
+    /// Nanoseconds to add it, to instantiate it, to enqueue it behind work that waits, to run it when that is
+    /// over, and to launch it on an idle stream.
     times: [f64; 5],
     /// Bytes in the definition, in the executable, and in a launch that waits.
     bytes: [f64; 3],
@@ -64,10 +69,7 @@ struct Bench {
 
 impl Bench {
     fn new(mode: Mode) -> TestResult<Bench> {
-        let machine = Machine::builder().mode(mode).patience(Duration::from_secs(60)).start()?;
-        let driver = Driver::open(&machine)?;
-        driver.initialize()?;
-        let primary = Primary::of(&driver, 0)?;
+        let (_machine, driver, primary) = start(Machine::builder().mode(mode).patience(Duration::from_secs(60)))?;
         let (mut stream, mut other, mut memory, mut gate) = (null_mut(), null_mut(), 0, 0);
         call!(driver.cuStreamCreate(&mut stream, 1))?;
         call!(driver.cuStreamCreate(&mut other, 1))?;
@@ -140,13 +142,6 @@ fn nanoseconds(since: Instant) -> f64 {
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
-}
-
-/// Bytes of memory in use.
-fn resident() -> TestResult<f64> {
-    let status = std::fs::read_to_string("/proc/self/statm")?;
-    let pages: f64 = status.split_whitespace().nth(1).unwrap_or("0").parse()?;
-    Ok(pages * 4096.0)
 }
 
 const MODES: [(&str, Mode); 2] = [("threads", Mode::Threads), ("eager", Mode::Deterministic(Order::Eager))];

@@ -1,7 +1,7 @@
 //! Cost of an allocation and its free, next to the 1269 ns of a real driver.
 //!
-//! Run it with `cargo bench -p warploom-sim --bench pool`. The pairs are timed early and late in the life of a machine:
-//! the cost is not to grow with history.
+//! Run it with `cargo bench -p warploom-sim --bench pool`. The pairs are timed early and late in the life of
+//! a machine: the cost is not to grow with history.
 #![expect(clippy::print_stdout, reason = "a benchmark reports")]
 
 use std::ptr::null_mut;

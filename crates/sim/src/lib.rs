@@ -1,9 +1,9 @@
 //! A CUDA driver in memory: any number of virtual GPUs behind the same table of functions as the real one.
 //!
-//! A [`Machine`] has devices, links and a driver version, described by a [`Topology`](topology::Topology): a preset, a
-//! builder or a TOML file. Its driver is reached exactly as the real one is, through C functions found by name and
-//! version ([`Machine::source`]). What it does not simulate answers `NOT_SUPPORTED` and says so in [`Machine::log`]; what it does
-//! simulate answers as the real driver answers.
+//! A [`Machine`] has devices, links and a driver version, described by a [`Topology`](topology::Topology): a
+//! preset, a builder or a TOML file. Its driver is reached exactly as the real one is, through C functions
+//! found by name and version ([`Machine::source`]). What it does not simulate answers `NOT_SUPPORTED` and
+//! says so in [`Machine::log`]; what it does simulate answers as the real driver answers.
 //!
 //! Work is asynchronous for real by default; [`Mode`] makes it reproducible instead.
 //!
@@ -29,9 +29,9 @@ pub mod trace;
 pub use warploom_topology as topology;
 
 pub use check::{
-    Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
-    HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder,
-    MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
+    Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, Finding, FindingKind,
+    HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, LeakOwner, Leaked,
+    MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
 pub use instance::{HandOver, HostAccess, HostAccessError, Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};

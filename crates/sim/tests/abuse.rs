@@ -1,7 +1,7 @@
 //! Any handle into any function: the answer is an error or a success, never a crash.
 //!
-//! A real driver follows handles and dies of bad ones; the simulator says what they are. Each entry of [`ABUSES`] hands
-//! one handle to one function, in every place that takes one.
+//! A real driver follows handles and dies of bad ones; the simulator says what they are. Each entry of
+//! [`ABUSES`] hands one handle to one function, in every place that takes one.
 
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
@@ -110,7 +110,7 @@ fn harvest(driver: &Driver, handles: &mut Vec<usize>) -> TestResult {
     Ok(())
 }
 
-/// Ten thousand calls with handles that are alive, stale, foreign, of the wrong kind, or nobody's.
+/// Ten thousand calls with handles that are alive, stale, foreign, of the wrong kind, or invalid.
 fn abuse(mode: Mode, seed: u64) -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, mode)?;
     let (_elsewhere, elsewhere) = open(Topology::preset("h200")?, mode)?;

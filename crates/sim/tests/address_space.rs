@@ -1,4 +1,5 @@
-//! What machines cost the process, and what the process may not do: each case in a process of its own.
+//! Address space of the process: the cost of machines, and forbidden accesses. Each case has a process of its
+//! own.
 #![expect(unsafe_code, reason = "one case follows a device pointer, which must not work")]
 
 use std::os::unix::process::ExitStatusExt;
@@ -13,7 +14,7 @@ use warploom_testkit::{Primary, TestResult, call, open};
 
 const SEGMENTATION_FAULT: i32 = 11;
 
-/// Whether this process runs the case, rather than the test that starts it.
+/// `true` if this process runs the case, rather than the test that starts it.
 fn is_case() -> bool {
     std::env::var_os("WARPLOOM_CASE").is_some()
 }

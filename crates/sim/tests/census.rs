@@ -1,4 +1,4 @@
-//! What a census counts.
+//! Census: counts of live resources.
 
 use std::ptr::null_mut;
 
@@ -119,7 +119,7 @@ fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> Test
 }
 
 #[test]
-fn what_goes_with_its_context_was_not_given_back() -> TestResult {
+fn objects_destroyed_with_their_context_count_as_leaked() -> TestResult {
     let (machine, driver) = machine()?;
     let before = machine.census();
     let mut context = null_mut();

@@ -1,4 +1,4 @@
-//! What can be set in a context: limits, flags, preferences.
+//! Settings of a context: limits, flags, preferences.
 
 use std::ptr::null_mut;
 
@@ -144,7 +144,7 @@ driver_tests! {
         drop(primary);
     }
 
-    fn banks_are_four_bytes_wide_whatever_is_asked(driver) {
+    fn banks_stay_four_bytes_wide(driver) {
         let primary = Primary::of(driver, 0)?;
         for size in [0, 1, 2] {
             call!(driver.cuCtxSetSharedMemConfig(CUsharedconfig(size)))?;
@@ -157,7 +157,7 @@ driver_tests! {
         drop(primary);
     }
 
-    fn priorities_are_told_to_whoever_asks(driver) {
+    fn either_end_of_the_priority_range_may_be_null(driver) {
         let primary = Primary::of(driver, 0)?;
         let (mut least, mut greatest) = (77, 77);
         call!(driver.cuCtxGetStreamPriorityRange(&mut least, null_mut()))?;

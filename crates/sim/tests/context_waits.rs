@@ -1,4 +1,4 @@
-//! What waits for a context, and what a context waits for.
+//! Calls that wait for a context's work, and context calls that wait.
 #![expect(unsafe_code, reason = "writes the pinned value that streams wait for")]
 
 use std::ffi::{CString, c_void};
@@ -10,8 +10,8 @@ use warploom_testkit::driver::{Driver, Error};
 use warploom_testkit::sys::types::{CUcontext, CUlimit, CUstream};
 use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
 
-/// A context, not current, in which a stream stands still until it is released. The memory it waits for is the primary
-/// context's, and outlives it.
+/// A context, not current, in which a stream stands still until it is released. The memory it waits for is
+/// the primary context's, and outlives it.
 struct Blocked<'a> {
     driver: &'a Driver,
     context: CUcontext,
@@ -46,7 +46,7 @@ impl<'a> Blocked<'a> {
         self.word().store(1, Ordering::Release);
     }
 
-    /// Whether a call made in the context, on a thread of its own, returns only after the release.
+    /// `true` if a call made in the context, on a thread of its own, returns only after the release.
     fn holds_up(&self, work: impl FnOnce() -> Result<(), Error> + Send) -> TestResult<bool> {
         let (driver, context) = (self.driver, self.context.expose_provenance());
         std::thread::scope(|scope| -> TestResult<bool> {

@@ -9,7 +9,7 @@ use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
 
 const MIB: usize = 1 << 20;
 const GARBAGE: u64 = 0xdead_b000;
-/// What an out-parameter holds before a call that must write it.
+/// The value of an out-parameter before a call that must write it.
 const UNWRITTEN: u64 = 0xabab_abab_abab_abab;
 
 fn allocate(driver: &Driver, bytes: usize) -> TestResult<u64> {
@@ -53,7 +53,7 @@ driver_tests! {
         }
     }
 
-    fn small_allocations_follow_each_other_in_steps_of_512(driver) {
+    unchecked fn small_allocations_follow_each_other_in_steps_of_512(driver) {
         let _primary = Primary::of(driver, 0)?;
         let sizes = [1, 1, 256, 256, 257, 512, 512, 513, 1024, 4096];
         let mut taken = Vec::new();
@@ -88,7 +88,7 @@ driver_tests! {
         }
     }
 
-    fn what_does_not_fit_is_out_of_memory_and_leaves_no_pointer(driver) {
+    fn an_allocation_that_does_not_fit_is_out_of_memory_and_leaves_no_pointer(driver) {
         let _primary = Primary::of(driver, 0)?;
         let (mut free, mut total) = (0, 0);
         call!(driver.cuMemGetInfo_v2(&mut free, &mut total))?;
@@ -180,7 +180,7 @@ driver_tests! {
         call!(driver.cuMemFreeHost(pinned))?;
     }
 
-    fn an_address_of_nobody_is_not_found_and_reads_as_zero(driver) {
+    fn an_unallocated_address_is_not_found_and_reads_as_zero(driver) {
         let primary = Primary::of(driver, 0)?;
         let device = allocate(driver, 4096)?;
         let pageable = [0u8; 64];

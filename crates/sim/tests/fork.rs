@@ -15,12 +15,14 @@ use warploom_testkit::{Primary, TestResult, call, code_of};
 /// After this long a child is taken for one that hangs, and ended by the kernel.
 const SECONDS: u32 = 20;
 
-/// Held by the test that runs: a child has copies of the locks of the whole process, those of other tests included.
+/// Held by the test that runs: a child has copies of the locks of the whole process, those of other tests
+/// included.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Runs a body in a child of this process; whether it held there, in time.
 fn holds_in_child(body: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child calls nothing but the body and functions that end it, and does not return into the harness.
+    // SAFETY: the child calls nothing but the body and functions that end it, and does not return into the
+    // harness.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: takes a number.
@@ -36,7 +38,7 @@ fn holds_in_child(body: impl FnOnce() -> bool) -> bool {
     ended == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }
 
-/// Whether a sample of functions from all families answers that nothing is initialised.
+/// `true` if a sample of functions from all families returns `CUDA_ERROR_NOT_INITIALIZED`.
 fn is_dead(driver: &Driver) -> bool {
     let (mut number, mut pointer, mut address) = (0, null_mut(), 0);
     let mut text = std::ptr::null();
@@ -80,7 +82,7 @@ fn start(mode: Mode) -> TestResult<(Machine, Driver)> {
 }
 
 #[test]
-fn nothing_works_and_nothing_hangs_in_a_child_whatever_other_threads_were_doing() -> TestResult {
+fn no_call_works_or_hangs_in_a_child_of_a_busy_process() -> TestResult {
     let _alone = ALONE.lock();
     let (machine, driver) = start(Mode::Threads)?;
     works(&driver)?;
@@ -130,7 +132,7 @@ fn a_child_can_let_its_last_handle_of_a_machine_go() -> TestResult {
 }
 
 #[test]
-fn a_machine_that_nobody_initialised_is_the_childs_own() -> TestResult {
+fn an_uninitialised_machine_is_the_childs_own() -> TestResult {
     let _alone = ALONE.lock();
     let (machine, driver) = start(Mode::Threads)?;
     assert!(holds_in_child(|| {

@@ -1,4 +1,4 @@
-//! What freeing memory waits for: the work of the memory's own context, and of no other.
+//! Waits of a free: for the work of the memory's own context, and of no other.
 #![expect(unsafe_code, reason = "writes the pinned value that streams wait for")]
 
 use std::ffi::c_void;
@@ -46,7 +46,7 @@ impl<'a> Blocked<'a> {
     }
 }
 
-/// Whether a call has not returned after a while, on a thread of its own, with a stream standing still.
+/// `true` if a call on a thread of its own has not returned after a while, with a stream blocked.
 fn waits(driver: &Driver, context: CUcontext, free: impl FnOnce() -> Result<(), Error> + Send) -> TestResult<bool> {
     let blocked = Blocked::new(driver)?;
     let context = context.expose_provenance();
@@ -100,7 +100,7 @@ driver_tests! {
         assert!(waits(driver, primary.context, end)?);
     }
 
-    threads fn allocating_and_asking_wait_for_nobody(driver) {
+    threads fn allocations_and_queries_do_not_wait(driver) {
         let primary = Primary::of(driver, 0)?;
         let (mut device, mut managed, mut free) = (0, 0, 0);
         let mut pinned = 0;

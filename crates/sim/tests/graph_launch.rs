@@ -1,4 +1,5 @@
-//! Launches of graphs: nodes beside each other, nodes of several devices, launches in flight, faults and timelines.
+//! Launches of graphs: nodes beside each other, nodes of several devices, launches in flight, faults and
+//! timelines.
 #![expect(unsafe_code, reason = "host functions have C's type, and C's structures are filled with zeros")]
 
 use std::ffi::c_void;
@@ -251,7 +252,7 @@ fn nodes_of_several_devices_are_ordered_by_their_edges() -> TestResult {
         let executable = stage.instantiate()?;
         call!(driver.cuGraphLaunch(executable, stage.stream))?;
         assert_eq!(stage.word(stage.memory)?, 1, "{mode:?}");
-        // Whoever waits for the other device's context waits for its nodes.
+        // A wait for the other device's context waits for its nodes.
         call!(driver.cuGraphLaunch(executable, stage.stream))?;
         second.make_current()?;
         call!(driver.cuCtxSynchronize())?;

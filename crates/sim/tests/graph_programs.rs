@@ -1,9 +1,10 @@
-//! Random programs that build, change, clone, embed, instantiate, update, launch and destroy graphs, against a model.
+//! Random programs that build, change, clone, embed, instantiate, update, launch and destroy graphs, against
+//! a model.
 //!
-//! Every node writes a cell of its own: a fill writes a value, a copy writes what another node's cell holds, a host
-//! function counts. A copy depends on the node that it reads from, so that the outcome is that of running the nodes in the
-//! order they were added, which is what the model does. After each step edges and bytes are the model's; user objects
-//! live as long as the model says, and no finding is reported.
+//! Every node writes a cell of its own: a fill writes a value, a copy writes what another node's cell holds,
+//! a host function counts. A copy depends on the node that it reads from, so that the outcome is that of
+//! running the nodes in the order they were added, which is what the model does. After each step edges and
+//! bytes are the model's; user objects live as long as the model says, and no finding is reported.
 #![expect(unsafe_code, reason = "destructors and host functions have C's type")]
 
 use std::collections::BTreeMap;
@@ -430,7 +431,8 @@ impl<'d> Program<'d> {
                 }
                 self.execs[exec].owners = self.graphs[graph].owners.clone();
             }
-            // Another graph of the same shape: the model does not pair its nodes, so that the executable is given up.
+            // Another graph of the same shape: the model does not pair its nodes, so that the executable is
+            // given up.
             Ok(()) => {
                 let gone = self.execs.remove(exec);
                 call!(driver.cuGraphExecDestroy(gone.raw))?;
@@ -484,7 +486,8 @@ impl<'d> Program<'d> {
         Ok(())
     }
 
-    /// Owners that a graph or an executable refers to are alive; the others end, on a machine with threads some time later.
+    /// Owners that a graph or an executable refers to are alive; the others end, on a machine with threads
+    /// some time later.
     fn check_owners(&self) {
         let deadline = Instant::now() + Duration::from_secs(5);
         for (index, owner) in self.owners.iter().enumerate() {

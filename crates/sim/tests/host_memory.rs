@@ -43,7 +43,8 @@ driver_tests! {
         let _primary = Primary::of(driver, 0)?;
         for bytes in [1, 100, PAGE, MIB, 3 * MIB + 5] {
             let memory = lock(driver, bytes, 0)?.cast::<u8>();
-            // SAFETY: `bytes` bytes that the driver handed out and that nobody else uses until they are freed.
+            // SAFETY: `bytes` bytes that the driver handed out and that nobody else uses until they are
+            // freed.
             let slice = unsafe { std::slice::from_raw_parts_mut(memory, bytes) };
             slice.fill(0xa5);
             assert!(slice.iter().all(|byte| *byte == 0xa5));
@@ -122,7 +123,7 @@ driver_tests! {
         call!(driver.cuMemFreeHost(memory))?;
     }
 
-    fn small_allocations_share_pages(driver) {
+    unchecked fn small_allocations_share_pages(driver) {
         let _primary = Primary::of(driver, 0)?;
         let mut taken = Vec::new();
         for bytes in [1, 1, 100, 4096, 4097] {

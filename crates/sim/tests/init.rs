@@ -14,7 +14,7 @@ use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests
 
 const UNTOUCHED: *mut c_void = std::ptr::without_provenance_mut(0xabab_abab);
 
-/// What the newer look-up leaves in the pointer and the status.
+/// The pointer and the status that `cuGetProcAddress_v2` writes.
 fn look_up(driver: &Driver, name: &CStr, version: i32, flags: u64) -> TestResult<(*mut c_void, Query)> {
     let (mut pointer, mut status) = (UNTOUCHED, Query(77));
     call!(driver.cuGetProcAddress_v2(name.as_ptr(), &mut pointer, version, flags, &mut status))?;

@@ -75,7 +75,7 @@ driver_tests! {
         drop(primary);
     }
 
-    fn a_reset_ends_the_context_whoever_holds_it(driver) {
+    fn a_reset_ends_the_context_although_it_is_retained(driver) {
         answers!(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
         let context = retain(driver)?;
         call!(driver.cuCtxSetCurrent(context))?;

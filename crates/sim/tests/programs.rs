@@ -1,8 +1,10 @@
-//! Random programs over several devices: properly ordered, they give the same bytes in every mode and with every seed.
+//! Random programs over several devices: properly ordered, they give the same bytes in every mode and with
+//! every seed.
 //!
-//! A program is a list of fills and copies between buffers on two devices and in page-locked memory, each on a stream of
-//! its own choosing. Before each, its stream is made to wait for the events behind every earlier use that it could disturb;
-//! that makes the outcome that of running the list from top to bottom, which is what the model does.
+//! A program is a list of fills and copies between buffers on two devices and in page-locked memory, each on
+//! a stream of its own choosing. Before each, its stream is made to wait for the events behind every earlier
+//! use that it could disturb; that makes the outcome that of running the list from top to bottom, which is
+//! what the model does.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -44,7 +46,7 @@ fn step() -> impl Strategy<Value = (usize, Step)> {
     (0..STREAMS, prop_oneof![1 => fill, 2 => copy])
 }
 
-/// What the list gives from top to bottom.
+/// The buffers after all steps in program order.
 fn model(program: &[(usize, Step)]) -> Vec<[u8; SIZE]> {
     let mut buffers = vec![[0; SIZE]; BUFFERS];
     for (_, step) in program {

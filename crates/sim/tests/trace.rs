@@ -1,4 +1,4 @@
-//! What a machine records of its calls and its work.
+//! Traces: the calls and the work that a machine records.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ptr::null_mut;
@@ -46,7 +46,8 @@ fn allocate(driver: &Driver, bytes: usize) -> TestResult<CUdeviceptr> {
 /// A C struct of which only some members matter.
 fn empty<T: Copy>() -> T {
     #[expect(unsafe_code, reason = "C structs of numbers and pointers")]
-    // SAFETY: the two structs this is used for consist of numbers, for which zero is a value, and of pointers.
+    // SAFETY: the two structs this is used for consist of numbers, for which zero is a value, and of
+    // pointers.
     unsafe {
         std::mem::zeroed()
     }

@@ -11,7 +11,8 @@ use warploom_sys::for_each_function;
 use warploom_sys::types::CUresult;
 use warploom_testkit::{TestResult, call, open};
 
-/// The functions that answer `NOT_SUPPORTED` to any arguments, sorted. Strike out those that become simulated.
+/// The functions that answer `NOT_SUPPORTED` to any arguments, sorted. Strike out those that become
+/// simulated.
 ///
 /// The functions that share pools between processes check their arguments first; `pool/share.rs` has them.
 const NOT_SIMULATED: &str = include_str!("unsupported.txt");
@@ -23,9 +24,11 @@ macro_rules! calls {
         fn call_with_zeros(driver: &Driver, function: Function) -> Result<(), Error> {
             match function {
                 $(Function::$slot => {
-                    // SAFETY: integers, C enums, plain structs, pointers and optional functions, which may all be zero.
+                    // SAFETY: integers, C enums, plain structs, pointers and optional functions, which may
+                    // all be zero.
                     $(let $argument: $type = unsafe { std::mem::zeroed() };)*
-                    // SAFETY: the simulator checks its arguments, and refuses null where there must be a pointer.
+                    // SAFETY: the simulator checks its arguments, and refuses null where there must be a
+                    // pointer.
                     unsafe { driver.$slot($($argument),*) }
                 })*
             }

@@ -2,14 +2,15 @@
 //!
 //! Everything here is what `cuda.h` declares, under the names it has there:
 //!
-//! - [`types`]: structs, newtype enums and constants. Enums are open: a code that a newer driver invents is a value like
-//!   any other.
-//! - [`for_each_function!`]: every driver function we know, with its ABI version and signature. The table, the loader,
-//!   the simulator's entry points and the exported symbols expand from it.
+//! - [`types`]: structs, newtype enums and constants. Enums are open: a code that a newer driver invents is a
+//!   value like any other.
+//! - [`for_each_function!`]: every driver function we know, with its ABI version and signature. The table,
+//!   the loader, the simulator's entry points and the exported symbols expand from it.
 //! - [`DriverTable`]: one optional pointer per function; [`Function`]: one name per function.
 //! - [`Source`]: anything that can be asked for those pointers.
 //!
-//! The files under `generated` come from `cargo xtask generate`; `functions.txt` says which functions there are.
+//! The files under `generated` come from `cargo xtask generate`; `functions.txt` says which functions there
+//! are.
 
 mod generated;
 mod location;

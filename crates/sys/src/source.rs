@@ -18,8 +18,9 @@ pub type GetProcAddress = unsafe extern "C" fn(
 
 /// Anything that hands out driver functions: the system's library, or a simulated machine.
 ///
-/// The seam between a driver and its users. A resolver answers by name and exact ABI version, as `cuGetProcAddress_v2`
-/// does. Whoever makes a source vouches for it once, so that whoever fills a table from it need not.
+/// The seam between a driver and its users. A resolver answers by name and exact ABI version, as
+/// `cuGetProcAddress_v2` does. Whoever makes a source vouches for it once, so that whoever fills a table from
+/// it need not.
 #[derive(Clone)]
 pub struct Source {
     resolve: GetProcAddress,
@@ -36,9 +37,10 @@ impl Source {
     ///
     /// While a clone of `keep_alive` exists, and on every thread:
     ///
-    /// - `resolve` may be called with a terminated string, writable `pfn` and `status`, and the flag for legacy streams;
-    /// - a non-null pointer that it leaves in `pfn` together with success is a function with the C signature that CUDA
-    ///   `version` declares for that name, and may be called as `cuda.h` allows.
+    /// - `resolve` may be called with a terminated string, writable `pfn` and `status`, and the flag for
+    ///   legacy streams;
+    /// - a non-null pointer that it leaves in `pfn` together with success is a function with the C signature
+    ///   that CUDA `version` declares for that name, and may be called as `cuda.h` allows.
     #[must_use]
     pub unsafe fn new(
         resolve: GetProcAddress,
@@ -54,13 +56,13 @@ impl Source {
         self.resolve
     }
 
-    /// What keeps the functions callable; hold a clone for as long as one may be called.
+    /// The owner that keeps the functions callable; hold a clone for as long as one may be called.
     #[must_use]
     pub fn keep_alive(&self) -> &Arc<dyn Any + Send + Sync> {
         &self.keep_alive
     }
 
-    /// What it is, for people.
+    /// A description for people.
     #[must_use]
     pub fn description(&self) -> &Arc<str> {
         &self.description

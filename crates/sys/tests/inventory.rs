@@ -2,8 +2,8 @@
 
 use warploom_sys::Function;
 
-/// What NVIDIA's own object layer for Python calls, and what a library without the CUDA runtime needs beside that: 194, and 7
-/// more that are worth having.
+/// The functions that NVIDIA's own object layer for Python calls and that a library without the CUDA runtime
+/// needs beside them: 194, and 7 more that are worth having.
 const INVENTORY: &str = include_str!("inventory.txt");
 
 #[test]

@@ -1,8 +1,9 @@
 //! Recorded calls that change access to pools, argument by argument.
 //!
-//! A call counter does not see arguments. An [`AccessSpy`] stands between a machine and its users: it passes everything on
-//! as it is, keeps the descriptors of `cuMemPoolSetAccess`, and can make `cuMemPoolGetAccess` answer what no simulated
-//! machine answers by itself. It belongs to the thread that made it, and so do the calls it sees.
+//! A call counter does not see arguments. An [`AccessSpy`] stands between a machine and its users: it passes
+//! everything on as it is, keeps the descriptors of `cuMemPoolSetAccess`, and can make `cuMemPoolGetAccess`
+//! answer what no simulated machine answers by itself. It belongs to the thread that made it, and so do the
+//! calls it sees.
 #![expect(unsafe_code, reason = "stands in for two driver functions and their resolver")]
 
 use std::cell::RefCell;
@@ -65,8 +66,8 @@ impl AccessSpy {
         let source = machine.source();
         SPIED.with_borrow_mut(|spied| *spied = Spied { resolve: Some(source.resolve()), ..Spied::default() });
         let description = format!("{}, spied on", source.description());
-        // SAFETY: `resolve` hands out what the machine's own resolver does, which `source` vouches for and whose keep-alive is
-        // passed on, and instead of two functions others with the same signatures.
+        // SAFETY: `resolve` hands out what the machine's own resolver does, which `source` vouches for and
+        // whose keep-alive is passed on, and instead of two functions others with the same signatures.
         let source = unsafe { Source::new(resolve, source.keep_alive().clone(), description) };
         Ok((Driver::open(source)?, AccessSpy { _here: std::marker::PhantomData }))
     }
@@ -77,7 +78,7 @@ impl AccessSpy {
         SPIED.with_borrow_mut(|spied| std::mem::take(&mut spied.writes))
     }
 
-    /// Lets every pool answer these flags for a device, whatever its access is.
+    /// Makes every pool report these flags for a device, regardless of its real access.
     pub fn pretend(&self, device: i32, flags: CUmemAccess_flags) {
         SPIED.with_borrow_mut(|spied| spied.pretended.insert(device, flags.0));
     }
@@ -113,7 +114,8 @@ unsafe extern "C" fn resolve(
     }
     let replaced: *mut c_void = match name.to_bytes() {
         b"cuMemPoolSetAccess" => {
-            // SAFETY: the machine found this function by its name, and it has had one signature since it exists.
+            // SAFETY: the machine found this function by its name, and it has had one signature since it
+            // exists.
             SPIED.with_borrow_mut(|spied| spied.set = Some(unsafe { transmute::<*mut c_void, SetAccess>(found) }));
             set_access as SetAccess as *mut c_void
         }

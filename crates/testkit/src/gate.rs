@@ -8,10 +8,11 @@ use warploom_sys::types::{CUdeviceptr, CUstream};
 
 use crate::call;
 
-/// A word that streams wait for. It is page-locked memory that the host writes: on a GPU, a stream that would write
-/// it might have to queue behind the very stream that waits.
+/// A word that streams wait for. It is page-locked memory that the host writes: on a GPU, a stream that would
+/// write it might have to queue behind the very stream that waits.
 ///
-/// It belongs to the context that was current when it was made, which must be current again when it is dropped.
+/// It belongs to the context that was current when it was made, which must be current again when it is
+/// dropped.
 #[derive(Debug)]
 pub struct Gate {
     driver: Driver,
@@ -57,8 +58,8 @@ impl Gate {
 impl Drop for Gate {
     fn drop(&mut self) {
         let driver = &self.driver;
-        // Streams may still be on their way past the word. The first wait reports a kernel's failure, the second one
-        // waits; a lost context fails both and runs nothing any more.
+        // Streams may still be on their way past the word. The first wait reports a kernel's failure, the
+        // second one waits; a lost context fails both and runs nothing any more.
         self.open_and_wait().or_else(|_| self.open_and_wait()).unwrap_or_default();
         call!(driver.cuMemFreeHost(self.word.cast())).unwrap_or_default();
     }

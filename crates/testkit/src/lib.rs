@@ -1,8 +1,8 @@
 //! One test body, every driver.
 //!
-//! [`driver_tests!`] turns a body into two tests: `…::sim`, which runs it on simulated machines in every asynchronous
-//! mode, and `…::cuda`, which runs it on the real driver and is ignored where there is none. The real driver is the
-//! oracle; what passes on one must pass on the other.
+//! [`driver_tests!`] turns a body into two tests: `…::sim`, which runs it on simulated machines in every
+//! asynchronous mode, and `…::cuda`, which runs it on the real driver and is ignored where there is none. The
+//! real driver is the oracle; what passes on one must pass on the other.
 #![expect(
     clippy::macro_metavars_in_unsafe,
     reason = "`call!` is for tests: arguments become C pointers where they are passed, and that is the point of it"
@@ -23,7 +23,9 @@ pub mod sweep;
 pub use access::{AccessSpy, AccessWrite};
 pub use budget::budget;
 pub use calls::{TestResult, code_of};
-pub use drivers::{ASYNCHRONOUS, MACHINE, assert_sound, in_every_mode, modes, on_cuda, on_sim_in, open};
+pub use drivers::{
+    ASYNCHRONOUS, MACHINE, assert_sound, in_every_mode, modes, on_cuda, on_sim_in, on_unchecked_sim_in, open,
+};
 pub use gate::Gate;
 pub use physical::physical_memory;
 pub use primary::Primary;

@@ -7,11 +7,15 @@
 ///     fn a_new_stream_is_idle(driver) { … }                 // …::sim in every asynchronous mode, and …::cuda
 ///     threads fn a_host_thread_polls_pinned_memory(driver) { … }   // …::sim only where work runs by itself
 ///     sim fn a_destroyed_stream_is_refused(driver) { … }    // …::sim alone
+///     unchecked fn allocations_are_neighbours(driver) { … } // …::sim without checks, and …::cuda
 /// }
 /// ```
 ///
-/// `sim fn` is for what the real driver leaves undefined, such as the use of a destroyed handle: it crashes, or answers one
-/// thing today and another tomorrow, and the simulator promises more.
+/// `sim fn` is for what the real driver leaves undefined, such as the use of a destroyed handle: it crashes,
+/// or answers one thing today and another tomorrow, and the simulator promises more.
+///
+/// `unchecked fn` is for accesses beyond memory, which are findings, and for addresses: a machine that checks
+/// puts allocations further apart.
 ///
 /// A body gets an initialised `&Driver` and may use `?`.
 #[macro_export]
@@ -29,6 +33,16 @@ macro_rules! driver_tests {
         $crate::driver_tests!(@module $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS, {});
         $crate::driver_tests!($($rest)*);
     };
+    ($(#[$meta:meta])* unchecked fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
+        $crate::driver_tests!(@with on_unchecked_sim_in, $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS, {
+            #[test]
+            #[ignore = "needs an NVIDIA GPU and its driver"]
+            fn cuda() -> $crate::TestResult {
+                $crate::on_cuda(body)
+            }
+        });
+        $crate::driver_tests!($($rest)*);
+    };
     (@both $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr) => {
         $crate::driver_tests!(@module $(#[$meta])* $name, $driver, $body, $modes, {
             #[test]
@@ -38,7 +52,10 @@ macro_rules! driver_tests {
             }
         });
     };
-    (@module $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr, { $($more:tt)* }) => {
+    (@module $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr, $more:tt) => {
+        $crate::driver_tests!(@with on_sim_in, $(#[$meta])* $name, $driver, $body, $modes, $more);
+    };
+    (@with $run:ident, $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr, { $($more:tt)* }) => {
         $(#[$meta])*
         mod $name {
             use super::*;
@@ -50,7 +67,7 @@ macro_rules! driver_tests {
 
             #[test]
             fn sim() -> $crate::TestResult {
-                $crate::on_sim_in($modes, body)
+                $crate::$run($modes, body)
             }
 
             $($more)*
@@ -58,7 +75,7 @@ macro_rules! driver_tests {
     };
 }
 
-/// True if a type has a trait: `implements!(Stream: Send + Sync)` is `true` or `false`.
+/// `true` if a type has a trait: `implements!(Stream: Send + Sync)` is `true` or `false`.
 ///
 /// The constant of the type itself, which is there if the bound holds, hides that of the trait.
 ///

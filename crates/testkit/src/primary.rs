@@ -7,7 +7,8 @@ use warploom_sys::types::{CUcontext, CUdevice};
 
 use crate::{TestResult, call};
 
-/// A retained primary context that is current on this thread; dropping it releases it and leaves none current.
+/// A retained primary context that is current on this thread; dropping it releases it and leaves none
+/// current.
 #[derive(Debug)]
 pub struct Primary {
     driver: Driver,

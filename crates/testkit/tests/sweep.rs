@@ -32,7 +32,7 @@ impl<'a> Context<'a> {
 impl Drop for Context<'_> {
     fn drop(&mut self) {
         let driver = self.driver;
-        // Whoever drops a context cannot be told.
+        // A drop of a context cannot return the error.
         call!(driver.cuCtxDestroy_v2(self.raw)).unwrap_or_default();
     }
 }
@@ -269,7 +269,7 @@ fn a_scenario_that_fails_or_leaks_by_itself_is_not_swept() -> TestResult {
 }
 
 #[test]
-fn what_a_scenario_always_leaves_to_its_context_is_no_leak() -> TestResult {
+fn resources_always_left_to_the_context_are_no_leak() -> TestResult {
     let scenario = |_: &Machine, driver: &Driver| -> TestResult {
         let _context = Context::new(driver)?;
         call!(driver.cuStreamCreate(&mut null_mut(), 1))?;

@@ -66,7 +66,8 @@ impl Attribute {
         }
     }
 
-    /// The values that make sense. The rest of the simulator divides by some of these and sizes tables by others.
+    /// The values that make sense. The rest of the simulator divides by some of these and sizes tables by
+    /// others.
     fn range(self) -> RangeInclusive<i32> {
         match self.number {
             // Warps are 32 lanes wide in every instruction that names a lane.
@@ -105,9 +106,9 @@ impl Attribute {
 
 /// Attributes of one device, by number.
 ///
-/// A device has a value for every attribute, even for those its machine's driver is too old to know: that check belongs
-/// to [`Topology::attribute`](super::Topology::attribute). Attributes that repeat another fact about the device (its PCI
-/// address, its NUMA node, its ordinal) are not stored here.
+/// A device has a value for every attribute, even for those its machine's driver is too old to know: that
+/// check belongs to [`Topology::attribute`](super::Topology::attribute). Attributes that repeat another fact
+/// about the device (its PCI address, its NUMA node, its ordinal) are not stored here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceAttributes {
     values: BTreeMap<i32, i32>,

@@ -14,8 +14,9 @@ use super::{MAX_DEVICES, Topology, check_pair};
 
 /// A machine in the making.
 ///
-/// Devices get their ordinals in the order in which they are added. A step that cannot be taken, such as one that names a
-/// device that is not there yet, is remembered, and [`build`](Self::build) reports the first of them.
+/// Devices get their ordinals in the order in which they are added. A step that cannot be taken, such as one
+/// that names a device that is not there yet, is remembered, and [`build`](Self::build) reports the first of
+/// them.
 #[derive(Debug, Clone)]
 pub struct TopologyBuilder {
     driver_version: i32,
@@ -155,7 +156,8 @@ impl TopologyBuilder {
         self
     }
 
-    /// Joins every device to every other, those added later included. Replaces all that was said about peers before.
+    /// Joins every device to every other, those added later included. Replaces all that was said about peers
+    /// before.
     pub fn all_peers(mut self, link: PeerLink) -> Self {
         self.everywhere = Some(link);
         self.pairs.clear();

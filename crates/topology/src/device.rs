@@ -38,7 +38,8 @@ pub struct DeviceSpec {
     pub attributes: DeviceAttributes,
 }
 
-/// Memory that a context takes for itself, as measured on an H200 with driver 13.0: code, local memory and queues.
+/// Memory that a context takes for itself, as measured on an H200 with driver 13.0: code, local memory and
+/// queues.
 const CONTEXT_MEMORY: u64 = 552_402_944;
 
 impl DeviceModel {

@@ -15,7 +15,7 @@ use crate::nearest::nearest;
 pub use self::toml::{Refusal, TomlError, TomlProblem};
 pub use self::words::{DidYouMean, Quoted};
 
-/// Why a machine could not be made.
+/// The reason for which a topology is invalid.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {

@@ -1,8 +1,8 @@
 //! Machines written as TOML: reading with exact places for every mistake, and writing.
 //!
 //! The text is read key by key into a [`TopologyBuilder`], so that a value is refused where it stands (see
-//! [`toml_text`](crate::text)). Only what concerns several devices at once is left to the builder's own checks; such a problem
-//! is reported at the table its device came from.
+//! [`toml_text`](crate::text)). Only what concerns several devices at once is left to the builder's own
+//! checks; such a problem is reported at the table its device came from.
 
 mod device;
 mod peer;

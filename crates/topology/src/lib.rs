@@ -1,17 +1,18 @@
 //! Descriptions of simulated machines: devices, the links between them, NUMA nodes and the driver's version.
 //!
-//! A [`Topology`] is plain data, fixed before a machine starts. This crate knows no driver behaviour; the simulator reads the
-//! description. It holds
+//! A [`Topology`] is plain data, fixed before a machine starts. This crate knows no driver behaviour; the
+//! simulator reads the description. It holds
 //!
-//! - the **driver's version**, which decides what programs may ask for: an attribute younger than the driver is unknown;
+//! - the **driver's version**, which decides what programs may ask for: an attribute younger than the driver
+//!   is unknown;
 //! - the **devices** in the order of their ordinals, each a [`DeviceSpec`] made from a [`DeviceModel`];
-//! - the **peers**, a [`PeerMatrix`] with a link for every ordered pair *(accessor, owner)* in which the first device
-//!   reaches the memory of the second; it need not be symmetric;
+//! - the **peers**, a [`PeerMatrix`] with a link for every ordered pair *(accessor, owner)* in which the
+//!   first device reaches the memory of the second; it need not be symmetric;
 //! - the number of the host's **NUMA nodes**; every device is attached to one.
 //!
-//! A topology comes from a preset by name ([`Topology::preset`]), a builder ([`Topology::builder`]), or a TOML file
-//! ([`Topology::from_toml`], where the format is described). All three check the same limits. After changing the fields of
-//! a finished topology, ask [`Topology::check`] again.
+//! A topology comes from a preset by name ([`Topology::preset`]), a builder ([`Topology::builder`]), or a
+//! TOML file ([`Topology::from_toml`], where the format is described). All three check the same limits. After
+//! changing the fields of a finished topology, ask [`Topology::check`] again.
 //!
 //! ```
 //! use warploom_topology::Topology;
@@ -22,7 +23,8 @@
 //! # Ok::<(), warploom_topology::TopologyError>(())
 //! ```
 //!
-//! The reader for TOML texts that reports exact places ([`text`]) is public, because fault plans are read with it, too.
+//! The reader for TOML texts that reports exact places ([`text`]) is public, because fault plans are read
+//! with it, too.
 
 mod attribute;
 mod builder;
@@ -116,7 +118,8 @@ impl Topology {
         file::write(self)
     }
 
-    /// The driver's answer for a device attribute; nothing if it has no such device or does not know the attribute.
+    /// The driver's answer for a device attribute; nothing if it has no such device or does not know the
+    /// attribute.
     #[doc(alias = "cuDeviceGetAttribute")]
     pub fn attribute(&self, ordinal: usize, number: i32) -> Option<i32> {
         let device = self.devices.get(ordinal)?;

@@ -144,7 +144,7 @@ pub struct PeerLink {
     pub atomics: Atomics,
     /// Rank among the links of the machine: 0 is the fastest.
     pub performance_rank: i32,
-    /// True if arrays can be accessed across it.
+    /// `true` if arrays can be accessed across it.
     pub array_access: bool,
 }
 
@@ -218,7 +218,7 @@ impl PeerLink {
         Self { performance_rank, ..self }
     }
 
-    /// True if every atomic operation works across it.
+    /// `true` if every atomic operation works across it.
     pub fn native_atomics(&self) -> bool {
         self.atomics == Atomics::Native
     }

@@ -1,8 +1,9 @@
 //! Device models: named products with the values their drivers report.
 //!
-//! A model is a sheet of facts whose attributes come in layers: what every GPU says, what its architecture says, what the
-//! product says. A later layer wins, so a fact is written once, at the widest place where it is true. The values of `h200`
-//! are those a real driver (13.0) answered; the others follow published specifications and the pattern of their architecture.
+//! A model is a sheet of facts whose attributes come in layers: what every GPU says, what its architecture
+//! says, what the product says. A later layer wins, so a fact is written once, at the widest place where it
+//! is true. The values of `h200` are those a real driver (13.0) answered; the others follow published
+//! specifications and the pattern of their architecture.
 
 mod ada;
 mod ampere;
@@ -137,7 +138,8 @@ mod tests {
         }
     }
 
-    /// `model/h200.txt` holds number and value of all that a driver of version 13.0 answered, less the place on the bus.
+    /// `model/h200.txt` holds number and value of all that a driver of version 13.0 answered, less the place
+    /// on the bus.
     #[test]
     fn the_h200_answers_as_the_real_one() {
         let topology = super::super::Topology::preset("h200").unwrap();

@@ -13,13 +13,13 @@ pub const DEFAULT_MAX_PEERS: u32 = 8;
 pub enum PeerAttribute {
     /// Rank among the links; 0 is the fastest.
     PerformanceRank,
-    /// True if the first device can reach the memory of the second.
+    /// `true` if the first device can reach the memory of the second.
     AccessSupported,
-    /// True if every atomic operation works across the link.
+    /// `true` if every atomic operation works across the link.
     NativeAtomicSupported,
-    /// True if arrays can be accessed across the link.
+    /// `true` if arrays can be accessed across the link.
     ArrayAccessSupported,
-    /// True if some, but not all, atomic operations work across the link.
+    /// `true` if some, but not all, atomic operations work across the link.
     OnlyPartialNativeAtomicSupported,
 }
 
@@ -39,8 +39,8 @@ impl PeerAttribute {
 
 /// The links of a machine, one per ordered pair that has one.
 ///
-/// A pair is *accessor, owner*: the device that reads or writes, and the device that holds the memory. Nothing makes a
-/// link in one direction imply one in the other. A device needs no link to itself.
+/// A pair is *accessor, owner*: the device that reads or writes, and the device that holds the memory.
+/// Nothing makes a link in one direction imply one in the other. A device needs no link to itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerMatrix {
     /// Number of peers one context can enable before the driver says that there are too many.
@@ -65,7 +65,8 @@ impl PeerMatrix {
         self.links.get(&(accessor, owner))
     }
 
-    /// True if `accessor` can reach the memory of `owner`. Never true of a device and itself, as the driver has it.
+    /// `true` if `accessor` can reach the memory of `owner`. Never true of a device and itself, as the driver
+    /// has it.
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access(&self, accessor: usize, owner: usize) -> bool {
         self.links.contains_key(&(accessor, owner))

@@ -106,7 +106,8 @@ fn grace_hopper() -> TopologyBuilder {
 }
 
 fn gb200() -> TopologyBuilder {
-    // The processors are the nodes 0 and 1; each GPU's memory begins a group of eight nodes kept for its partitions.
+    // The processors are the nodes 0 and 1; each GPU's memory begins a group of eight nodes kept for its
+    // partitions.
     let places = [(0x08, 2), (0x09, 10), (0x18, 18), (0x19, 26)];
     let builder = on_two_sockets(Topology::builder().devices(places.len(), DeviceModel::Gb200));
     let builder = places.into_iter().enumerate().fold(builder, |builder, (ordinal, (domain, node))| {

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_quantities_read_back() {
         for bytes in [1, 1023, 1024, 80 * GIB, 80 * GIB + 1, TIB] {
             let text = format_size(bytes);
             let read = if text.starts_with('"') { parse_size(text.trim_matches('"')).ok() } else { text.parse().ok() };

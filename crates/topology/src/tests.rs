@@ -42,7 +42,7 @@ fn every_preset_answers_every_attribute_its_driver_knows() -> Result<(), Topolog
 }
 
 #[test]
-fn what_is_not_there_has_no_attributes() -> Result<(), TopologyError> {
+fn missing_devices_have_no_attributes() -> Result<(), TopologyError> {
     let topology = Topology::preset("h200")?;
     assert_eq!(topology.attribute(1, number::WARP_SIZE), None);
     assert_eq!(topology.attribute(usize::MAX, number::WARP_SIZE), None);

@@ -1,6 +1,7 @@
 //! An all-reduce over many processes with one device each, on one node or many.
 //!
-//! Start it once for each rank, with the same three variables everywhere but `RANK`; without any, it is the only rank.
+//! Start it once for each rank, with the same three variables everywhere but `RANK`; without any, it is the
+//! only rank.
 //!
 //! ```sh
 //! RANK=0 SIZE=2 MEETING=node0:29500 cargo run --features nccl --example all_reduce
@@ -20,7 +21,7 @@ use warploom::{DevicePool, Devices, Driver, Stream};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// How long to wait for other ranks.
+/// Timeout for other ranks.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn main() -> Outcome {

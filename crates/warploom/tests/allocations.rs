@@ -109,8 +109,8 @@ fn setup() -> TestResult<(Context, Stream, DevicePool)> {
 
 const TIMES: usize = 100;
 
-/// How often a piece of work takes from the heap, when it is done over and over; what is taken only now and
-/// then counts as taken every time.
+/// Heap allocations of a piece of work that is repeated; one that is made only now and then counts as made
+/// every time.
 fn taken<R>(mut work: impl FnMut() -> Result<R>) -> Result<usize> {
     drop(work()?);
     let before = TAKEN.get();
@@ -226,9 +226,9 @@ fn a_buffer_takes_the_block_of_one_that_is_gone() -> TestResult {
 fn recording_waiting_and_asking_take_nothing() -> TestResult {
     let (context, stream, pool) = setup()?;
     let other = context.stream()?;
-    let (event, timed) = (stream.record()?, stream.record_timed()?);
-    assert_eq!(taken(|| stream.record_into(&event))?, 0, "record again");
-    assert_eq!(taken(|| stream.record_into(&timed))?, 0, "record again, with a time");
+    let (mut event, mut timed) = (stream.record()?, stream.record_timed()?);
+    assert_eq!(taken(|| stream.record_into(&mut event))?, 0, "record again");
+    assert_eq!(taken(|| stream.record_into(&mut timed))?, 0, "record again, with a time");
     assert_eq!(taken(|| stream.record())?, 0, "record");
     assert_eq!(taken(|| other.wait(&event))?, 0, "wait");
     assert_eq!(taken(|| other.wait_for(&stream))?, 0, "wait for a stream");
@@ -239,7 +239,7 @@ fn recording_waiting_and_asking_take_nothing() -> TestResult {
     let (driver, gate) = (context.driver(), pool.zeroed::<u32>(1, &stream)?);
     stream.synchronize()?;
     call!(driver.cuStreamWaitValue32_v2(stream.as_raw(), gate.as_raw(), 1, 0))?;
-    stream.record_into(&event)?;
+    stream.record_into(&mut event)?;
     assert!(!stream.is_idle()? && !event.is_complete()?);
     assert_eq!(taken(|| stream.is_idle())?, 0, "ask a busy stream");
     assert_eq!(taken(|| event.is_complete())?, 0, "ask about an event that is not done");

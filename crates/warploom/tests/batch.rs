@@ -21,7 +21,7 @@ fn with_driver(preset: &str, version: &str) -> TestResult<Topology> {
     Ok(Topology::from_toml(&format!("driver = \"{version}\"\npreset = \"{preset}\""))?)
 }
 
-/// What a driver calls for a batch of `copies`.
+/// The driver calls of a batch of `copies`.
 fn calls_for(driver: &Driver, copies: u64) -> Vec<(Function, u64)> {
     let care = |batch| vec![(batch, 1), (Function::cuCtxGetCurrent, 1), (Function::cuCtxSetCurrent, 2)];
     if driver.supports(Function::cuMemcpyBatchAsync_v2) {
@@ -223,8 +223,8 @@ fn memory_of_a_context_that_was_reset_is_refused_as_either_end() -> TestResult {
     })
 }
 
-/// That the machine would have found copies of a batch that touch each other, had the borrow rules let one be
-/// written: the same addresses, given to the driver by hand.
+/// The machine's checks find overlapping copies in a batch: the borrow rules allow none, so the addresses are
+/// passed to the driver directly.
 #[test]
 fn the_checks_see_copies_of_a_batch_that_touch_each_other() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Eager))?;

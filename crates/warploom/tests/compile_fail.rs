@@ -1,8 +1,8 @@
 //! Programs that must not compile, and the compiler's messages for them.
 //!
-//! Each file in `compile_fail/` has the messages beside it, for the toolchain of `rust-toolchain.toml`. After a change that
-//! moves a function or rewords a bound, write them anew with `TRYBUILD=overwrite cargo test -p warploom --test compile_fail` and
-//! read the difference.
+//! Each file in `compile_fail/` has the messages beside it, for the toolchain of `rust-toolchain.toml`. After
+//! a change that moves a function or rewords a bound, write them anew with
+//! `TRYBUILD=overwrite cargo test -p warploom --test compile_fail` and read the difference.
 
 use warploom::capture::{Body, Capture, Captured, Capturing, Done, Fork, Relaxed, ThreadLocal};
 use warploom::graph::Condition;
@@ -39,8 +39,8 @@ fn captures_and_counters_of_a_thread_stay_on_it() {
     assert_eq!(sent, [false, false, false, true]);
 }
 
-/// The operations that must not compile without a stream, with theirs: a renamed function would otherwise fail to compile for
-/// another reason than the missing stream.
+/// The operations that must not compile without a stream, with theirs: a renamed function would otherwise
+/// fail to compile for another reason than the missing stream.
 #[expect(dead_code, reason = "compiled and not run")]
 mod with_stream {
     use super::*;

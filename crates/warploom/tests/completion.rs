@@ -16,7 +16,7 @@ use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
-/// How long a task that nobody wakes is waited for.
+/// Timeout for a task that is never woken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Unparks a thread, and counts how often.
@@ -226,22 +226,6 @@ driver_tests! {
         drop((stream, waker));
         drop(context); // waits for what is still to be called
         assert_eq!(Arc::strong_count(&unpark), 1);
-    }
-
-    threads fn an_event_that_is_moved_is_waited_for_where_it_is(driver) {
-        let context = driver.device(0)?.context()?;
-        let (first, second) = (context.stream()?, context.stream()?);
-        let (one, two) = (Gate::close(&first)?, Gate::close(&second)?);
-        let (unpark, waker) = Unpark::this_thread();
-        let point = first.record()?;
-        let mut completion = point.completion();
-        assert_eq!(poll(&mut completion, &waker), Poll::Pending);
-        second.record_into(&point)?;
-        one.open();
-        unpark.wait();
-        assert_eq!(poll(&mut completion, &waker), Poll::Pending);
-        two.open();
-        block_on(completion)?;
     }
 
     threads fn a_host_function_is_awaited(driver) {

@@ -227,7 +227,7 @@ driver_tests! {
         }
     }
 
-    /// S3.28: a reset by others, seen while nobody has retained the context again.
+    /// S3.28: a reset by other code, noticed before the context is retained again.
     fn a_context_that_others_reset_is_stale(driver) {
         let device = driver.device(0)?;
         let context = device.context()?;
@@ -302,7 +302,7 @@ driver_tests! {
         budget(driver, &[(Function::cuDevicePrimaryCtxRelease_v2, 1)], || context.close())?;
     }
 
-    /// Whatever takes a stream needs no current context, and asks for none.
+    /// An operation on a stream needs no current context, and does not query it.
     fn hot_paths_do_not_touch_the_current_context(driver) {
         let context = driver.device(0)?.context()?;
         let (stream, other) = (context.stream()?, context.stream()?);
@@ -370,7 +370,7 @@ fn another_context_that_was_current_is_current_again() -> TestResult {
     Ok(())
 }
 
-/// Whatever call of a context fails, and whatever was current: it is current again.
+/// The previous context is current again, whichever call of a context fails.
 #[test]
 fn the_previous_context_is_restored_when_a_call_fails() -> TestResult {
     let (machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Sync)?;

@@ -28,7 +28,7 @@ fn newest(driver: &Driver) -> Function {
     newer.into_iter().find(|call| driver.supports(*call)).unwrap_or(cuMemcpyDtoDAsync_v2)
 }
 
-/// What a copy calls beside the question whether its stream is being captured.
+/// The driver calls of a copy, except the query of its stream's capture state.
 fn calls(copy: Function) -> Vec<(Function, u64)> {
     let context: &[_] = match copy {
         Function::cuMemcpyDtoDAsync_v2 => &[],

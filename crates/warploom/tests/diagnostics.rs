@@ -18,7 +18,7 @@ fn reports() -> MutexGuard<'static, Vec<Report>> {
     REPORTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is reported while calls of some functions fail.
+/// The subjects reported while calls of some functions fail.
 fn while_failing(machine: &Machine, functions: &str, work: impl FnOnce()) -> TestResult<Vec<Subject>> {
     let mut plan = Plan::new();
     for function in functions.split(' ') {

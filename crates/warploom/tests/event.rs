@@ -57,9 +57,9 @@ driver_tests! {
         let pool = DevicePool::new(&context)?;
         let (mut from, mut to) = (pool.zeroed(1 << 20, &first)?, pool.zeroed(1 << 20, &second)?);
         from.fill(1, &first)?;
-        let point = first.record()?;
+        let mut point = first.record()?;
         second.wait(&point)?;
-        second.record_into(&point)?;
+        second.record_into(&mut point)?;
         from.copy_to(&mut to, &second)?;
         assert!(to.download(&second)?.iter().all(|byte| *byte == 1));
         assert!(point.is_complete()?);
@@ -71,8 +71,8 @@ driver_tests! {
         drop((stream.record()?, stream.record_timed()?));
         for _ in 0..100 {
             budget(driver, &[(Function::cuEventRecord, 1)], || stream.record().map(drop))?;
-            let event: Event<Timed> = budget(driver, &[(Function::cuEventRecord, 1)], || stream.record_timed())?;
-            budget(driver, &[(Function::cuEventRecord, 1)], || stream.record_into(&event))?;
+            let mut event: Event<Timed> = budget(driver, &[(Function::cuEventRecord, 1)], || stream.record_timed())?;
+            budget(driver, &[(Function::cuEventRecord, 1)], || stream.record_into(&mut event))?;
             budget(driver, &[], || drop(event));
         }
     }
@@ -109,10 +109,10 @@ fn time_that_is_not_over_is_not_known() -> TestResult {
 fn events_of_two_contexts_have_no_time_between_them_and_no_stream_in_common() -> TestResult {
     let (_machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
     let (here, there) = (driver.device(0)?.context()?.stream()?, driver.device(1)?.context()?.stream()?);
-    let (start, end) = (here.record_timed()?, there.record_timed()?);
+    let (start, mut end) = (here.record_timed()?, there.record_timed()?);
     budget(&driver, &[], || {
         assert_eq!(end.elapsed(&start), Err(Error::Event(EventError::DifferentContexts { start: 0, end: 1 })));
-        assert_eq!(here.record_into(&end), Err(Error::Event(EventError::ContextMismatch { event: 1, stream: 0 })));
+        assert_eq!(here.record_into(&mut end), Err(Error::Event(EventError::ContextMismatch { event: 1, stream: 0 })));
     });
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! On which stream memory is freed, whatever it came from and wherever it is dropped.
+//! The stream on which memory is freed, for every resource and every place of the drop.
 
 mod spy;
 
@@ -33,7 +33,8 @@ fn spies(context: &Context) -> Result<[Arc<Spy>; 4]> {
 }
 
 driver_tests! {
-    /// S4.7, S4.9 to S4.11, S4.19, S4.23: the stream that it was allocated on, or the one that was named last; never another.
+    /// S4.7, S4.9 to S4.11, S4.19, S4.23: the stream that it was allocated on, or the one that was named
+    /// last; never another.
     fn memory_is_freed_on_a_stream_that_was_given(driver) {
         let (context, home, other) = setup(driver)?;
         for spy in spies(&context)? {
@@ -59,7 +60,8 @@ driver_tests! {
         }
     }
 
-    /// S4.13, S4.17, S4.19: default streams are bound to their context where they are named, so that nothing has to be current.
+    /// S4.13, S4.17, S4.19: default streams are bound to their context where they are named, so that nothing
+    /// has to be current.
     fn default_streams_are_given_as_they_were_named(driver) {
         let (context, ..) = setup(driver)?;
         let spy = Spy::on(&DevicePool::new(&context)?);
@@ -72,7 +74,8 @@ driver_tests! {
         assert_eq!(freed_on(&spy), [legacy], "the one substitution there is");
     }
 
-    /// S4.5, S4.8, S4.19: what is freed at once is given no stream; which of the two a resource is, its trait says.
+    /// S4.5, S4.8, S4.19: what is freed at once is given no stream; which of the two a resource is, its trait
+    /// says.
     fn memory_that_is_freed_at_once_is_given_no_stream(driver) {
         fn frees_at_once(from: &impl SynchronousResource, driver: &Driver, frees: &[(Function, u64)]) -> Result<()> {
             let buffer = from.allocate::<u8>(64)?;
@@ -86,7 +89,8 @@ driver_tests! {
         frees_at_once(&VirtualMemory::new(&context)?, driver, &unmapped)?;
     }
 
-    /// S4.20: an owner is let go, and nobody's memory is left alone; neither takes a driver call.
+    /// S4.20: foreign memory with an owner drops it, without an owner stays as it is; neither makes a driver
+    /// call.
     fn memory_of_others_is_not_freed(driver) {
         let (context, home, _) = setup(driver)?;
         let (memory, owner) = (DeviceMemory::new(&context).allocate::<u8>(64)?, Arc::new(()));
@@ -102,7 +106,8 @@ driver_tests! {
         assert_eq!(memory.close_on(&home), Err(Error::Memory(MemoryError::NotStreamOrdered)));
     }
 
-    /// S4.16: memory that cannot be wrapped stays its owner's, with its values, and the refused buffer holds no part of it.
+    /// S4.16: memory that cannot be wrapped stays its owner's, with its values, and the refused buffer holds
+    /// no part of it.
     fn memory_that_cannot_be_wrapped_is_not_freed(driver) {
         let (context, home, _) = setup(driver)?;
         let memory = Arc::new(DeviceMemory::new(&context).upload(&[7_u8; 64], &home)?);

@@ -18,7 +18,7 @@ use warploom_sim::{Machine, Mode};
 use warploom_testkit::sys::types::CUresult;
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
-/// How many of each kind are alive, and their bytes.
+/// Number and bytes of the live resources of each kind.
 fn totals(leaks: &Leaks) -> Vec<(Kind, usize, usize)> {
     leaks.report().totals().into_iter().map(|Total { kind, count, bytes, .. }| (kind, count, bytes)).collect()
 }
@@ -137,8 +137,7 @@ driver_tests! {
         second.assert_none();
     }
 
-    /// What others made is theirs: a foreign handle is not listed, and neither is a default stream or a
-    /// device's own pool.
+    /// Handles of other code are not listed, and neither is a default stream or a device's own pool.
     fn objects_of_other_code_are_not_listed(driver) {
         let context = driver.device(0)?.context()?;
         let (theirs, pool) = (context.stream()?, DevicePool::new(&context)?);

@@ -33,8 +33,8 @@ driver_tests! {
         assert_eq!(received[999], 999);
     }
 
-    /// S4.5: page-locked memory is allocated without a stream, whatever is current, and leaves that as it
-    /// was.
+    /// S4.5: page-locked memory is allocated without a stream, with any current context, and leaves that as
+    /// it was.
     fn allocating_and_freeing_make_one_call_beside_those_for_the_context(driver) {
         let (memory, _pool, _stream) = setup(driver)?;
         let around = [(Function::cuCtxGetCurrent, 1), (Function::cuCtxSetCurrent, 2)];

@@ -21,7 +21,7 @@ fn counting(len: u16) -> Vec<u16> {
     (0..len).collect()
 }
 
-/// What a copy of rows does, on the host.
+/// The effect of a copy of rows, computed on the host.
 fn copied(mut to: Vec<u16>, at: [usize; 2], from: &[u16], shape: [usize; 2]) -> Vec<u16> {
     let ([to_start, to_pitch], [width, height]) = (at, shape);
     for row in 0..height {
@@ -282,7 +282,7 @@ fn rows_leave_nothing_behind_whichever_call_fails() -> TestResult {
 
 #[test]
 fn copies_of_rows_between_devices_leave_nothing_behind() -> TestResult {
-    // What buffers and pools do in their `drop` to end after their last use.
+    // Calls that buffers and pools make in their `drop` to be freed after their last use.
     let parting = [
         "cuCtxGetCurrent",
         "cuEventCreate",

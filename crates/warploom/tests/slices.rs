@@ -76,6 +76,29 @@ driver_tests! {
         assert!(matches!(buffer.as_slice().cast::<[u8; 3]>(), Err(Error::Memory(MemoryError::Cast { bytes: 8, size: 3, .. }))));
     }
 
+    fn padding_is_not_cast_to_bytes(driver) {
+        #[derive(Clone, Copy, DeviceCopy)]
+        #[repr(C)]
+        struct Padded(u32, u8);
+        #[derive(Clone, Copy, DeviceCopy)]
+        #[repr(C)]
+        struct OtherPadding(u8, u32);
+        let (pool, stream) = setup(driver)?;
+        let refused = |padded| Some(Error::Memory(MemoryError::CastPadding { padded }));
+        let name = std::any::type_name::<Padded>();
+        let mut padded = pool.upload(&[Padded(1, 2), Padded(3, 4)], &stream)?;
+        assert_eq!(padded.as_slice().cast::<u8>().err(), refused(name));
+        assert_eq!(padded.as_slice().cast::<OtherPadding>().err(), refused(name));
+        assert_eq!(padded.as_slice_mut().cast::<u8>().err(), refused(name));
+        assert_eq!(padded.as_slice().cast::<Padded>()?.len(), 2);
+
+        // Values may be read from bytes, but not be written over them.
+        let mut bytes = pool.zeroed::<u8>(16, &stream)?;
+        let read = bytes.as_slice().cast::<Padded>()?.download(&stream)?;
+        assert!(read.iter().all(|padded| (padded.0, padded.1) == (0, 0)));
+        assert_eq!(bytes.as_slice_mut().cast::<Padded>().err(), refused(name));
+    }
+
     fn invalid_slices_are_refused_before_the_driver_is_called(driver) {
         let (pool, stream) = setup(driver)?;
         let mut buffer = pool.zeroed::<u64>(4, &stream)?;

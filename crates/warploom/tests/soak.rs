@@ -22,7 +22,7 @@ struct Parcel {
     last: Event,
 }
 
-/// What all threads share.
+/// The objects that all threads share.
 struct Hall {
     contexts: Vec<Context>,
     pools: Vec<DevicePool>,

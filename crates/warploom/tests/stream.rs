@@ -31,14 +31,14 @@ fn current(driver: &Driver) -> TestResult<CUcontext> {
     Ok(context)
 }
 
-/// Takes over somebody else's stream.
+/// Takes over a foreign stream.
 #[expect(unsafe_code, reason = "takes over a raw stream")]
 fn foreign(context: &Context, raw: CUstream, owner: impl Send + Sync + 'static) -> Result<Stream> {
     // SAFETY: tests give streams that their owner, or the test itself, keeps.
     unsafe { Stream::from_raw(context, raw, owner) }
 }
 
-/// Borrows somebody else's stream.
+/// Borrows a foreign stream.
 #[expect(unsafe_code, reason = "takes over a raw stream")]
 fn borrowed(context: &Context, raw: CUstream) -> Result<Stream> {
     // SAFETY: tests give streams that they keep.
@@ -103,12 +103,12 @@ driver_tests! {
     /// Parity STR-6: flags are 0, and one call is all there is.
     fn waiting_and_asking_are_one_driver_call_each(driver) {
         let stream = driver.device(0)?.context()?.stream()?;
-        let event = stream.record()?;
+        let mut event = stream.record()?;
         budget(driver, &[(Function::cuStreamWaitEvent, 1)], || stream.wait(&event))?;
         budget(driver, &[(Function::cuStreamSynchronize, 1)], || stream.synchronize())?;
         budget(driver, &[(Function::cuStreamQuery, 1)], || stream.is_idle())?;
         budget(driver, &[(Function::cuEventQuery, 1)], || event.is_complete())?;
-        budget(driver, &[(Function::cuEventRecord, 1)], || stream.record_into(&event))?;
+        budget(driver, &[(Function::cuEventRecord, 1)], || stream.record_into(&mut event))?;
     }
 
     fn waiting_for_a_stream_is_a_record_and_a_wait(driver) {
@@ -191,7 +191,7 @@ driver_tests! {
     fn the_per_thread_stream_of_another_thread_is_refused(driver) {
         let context = driver.device(0)?.context()?;
         let (here, made) = (context.per_thread_stream(), context.stream()?);
-        let point = made.record()?;
+        let mut point = made.record()?;
         let refused = std::thread::scope(|scope| {
             let ask = || {
                 budget(driver, &[], || {
@@ -199,7 +199,7 @@ driver_tests! {
                         here.synchronize(),
                         here.is_idle().map(drop),
                         here.record().map(drop),
-                        here.record_into(&point),
+                        here.record_into(&mut point),
                         here.wait(&point),
                         here.wait_for(&made),
                         made.wait_for(&here),
@@ -320,8 +320,9 @@ fn events_and_streams_of_another_driver_are_refused_before_a_call() -> TestResul
     let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let stream = one.device(0)?.context()?.stream()?;
     let stranger = other.device(0)?.context()?.stream()?;
-    let point = stranger.record()?;
-    let refused = budget(&one, &[], || [stream.wait(&point), stream.wait_for(&stranger), stream.record_into(&point)]);
+    let mut point = stranger.record()?;
+    let refused =
+        budget(&one, &[], || [stream.wait(&point), stream.wait_for(&stranger), stream.record_into(&mut point)]);
     assert!(
         refused.iter().all(|result| matches!(result, Err(Error::Device(DeviceError::DriverMismatch { .. })))),
         "{refused:?}"
@@ -335,7 +336,7 @@ fn streams_and_events_of_an_old_life_are_refused_and_dropped_without_a_call() ->
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
     let context = driver.device(0)?.context()?;
     let (stream, legacy) = (context.stream()?, context.legacy_stream());
-    let (event, timed) = (stream.record()?, stream.record_timed()?);
+    let (mut event, timed) = (stream.record()?, stream.record_timed()?);
     drop(stream.record()?); // one that the context keeps
     call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
     assert!(context.check().is_err());
@@ -346,7 +347,7 @@ fn streams_and_events_of_an_old_life_are_refused_and_dropped_without_a_call() ->
             stream.synchronize(),
             stream.is_idle().map(drop),
             stream.record().map(drop),
-            stream.record_into(&event),
+            stream.record_into(&mut event),
             stream.wait(&event),
             legacy.synchronize(),
             fresh.wait(&event),

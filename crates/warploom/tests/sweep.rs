@@ -144,7 +144,7 @@ fn events_leave_nothing_behind() -> TestResult {
         let (start, end) = (first.record_timed()?, first.record_timed()?);
         second.wait(&end)?;
         second.wait_for(&first)?;
-        first.record_into(&first.record_with(EventOptions::untimed().blocking_sync())?)?;
+        first.record_into(&mut first.record_with(EventOptions::untimed().blocking_sync())?)?;
         end.synchronize()?;
         end.is_complete()?;
         end.elapsed_ms(&start)?;
@@ -214,8 +214,7 @@ fn copies_that_are_awaited_leave_nothing_behind() -> TestResult {
     Ok(())
 }
 
-/// What a gate does in its `drop`; and a question that is answered with "not yet" cannot fail after its
-/// effect.
+/// Calls that a gate makes in its `drop`; and a query that returns "not ready" cannot fail after its effect.
 const GATE: &[&str] = &["cuCtxGetCurrent", "cuCtxSynchronize", "cuEventQuery"];
 
 #[test]
@@ -237,8 +236,8 @@ fn pools_and_buffers_leave_nothing_behind() -> TestResult {
     })
 }
 
-/// What a buffer does in its `drop` to be freed after its last use, whichever stream that was on, and what a
-/// pool does in its own to take back its grants.
+/// Calls that a buffer makes in its `drop` to be freed after its last use, on any stream, and that a pool
+/// makes in its own to revoke peer access.
 const PARTING: &[&str] = &[
     "cuCtxGetCurrent",
     "cuEventCreate",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Folders, Obstacle, build};
-use crate::workspace::at;
+use crate::workspace::{at, root};
 
 /// The part that goes into a library of its own, which the program is linked with.
 const LIBRARY: &str = "late_library.c";
@@ -18,6 +18,9 @@ pub(super) fn prepare(folders: &Folders) -> Result<Command, Obstacle> {
     library.args(["-fPIC", "-shared", "-o"]).arg(folders.made.join("liblate.so"));
     build(folders, library.arg(folders.source.join(LIBRARY)))?;
     let mut link = compiler();
+    // The lists of names that the client looks for.
+    let lists = root().map_err(Obstacle::Broken)?.join("crates/sys");
+    link.arg(format!("-DSYS_FOLDER=\"{}\"", lists.display()));
     link.args(["-pthread", "-o"]).arg(&program).args(sources).arg("-L").arg(&folders.made);
     build(folders, link.args(["-llate", "-ldl", "-Wl,-rpath,$ORIGIN"]))?;
     Ok(Command::new(program))

@@ -23,9 +23,10 @@ impl Ended {
     }
 }
 
-/// Runs a command; its output is left in the file `output` of the folder. An error means that it could not be started.
+/// Runs a command; its output is left in the file `output` of the folder. An error means that it could not be
+/// started.
 pub(super) fn run_in(folder: &Path, command: &mut Command, limit: Duration) -> Result<Ended, String> {
-    // A file, not a pipe: whoever the command leaves behind may hold its output open, and nobody waits for that.
+    // A file, not a pipe: a child that the command leaves running may hold a pipe open for ever.
     let path = folder.join("output");
     let file = File::create(&path).map_err(at(&path))?;
     let same = file.try_clone().map_err(at(&path))?;
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_says_on_either_output_is_kept() {
+    fn both_outputs_of_a_command_are_kept() {
         let ended = run("echo out; echo error >&2; exit 3", Duration::from_secs(60));
         assert_eq!(ended.output, "out\nerror\n");
         assert_eq!(ended.status.and_then(|status| status.code()), Some(3));

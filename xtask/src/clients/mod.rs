@@ -1,12 +1,13 @@
-//! Runs programs that were not written for warploom on the simulated driver: `clients/` in the workspace's root.
+//! Runs programs that were not written for warploom on the simulated driver: `clients/` in the workspace's
+//! root.
 //!
-//! A client is prepared (fetched, built), then started with the simulated `libcuda.so.1` first on its library path. It
-//! reports in TAP. What the machine lacks, a compiler or a reachable registry, makes a client *skipped*, with that reason;
-//! everything else that keeps it from passing all its checks is a failure.
+//! A client is prepared (fetched, built), then started with the simulated `libcuda.so.1` first on its library
+//! path. It reports in TAP. A client is *skipped*, with the reason, if the machine lacks a compiler or a
+//! reachable registry; anything else that keeps it from passing all its checks is a failure.
 //!
 //! ```text
 //! target/clients/lib/          the simulated driver
-//! target/clients/<client>/     what was built or fetched for it; `output` is what it said when it last ran
+//! target/clients/<client>/     its build products and fetched packages; `output` is the output of its last run
 //! ```
 
 mod c;
@@ -26,48 +27,49 @@ use self::tap::Report;
 use crate::libcuda;
 use crate::workspace::{at, root};
 
-/// What a client may take; one that hangs is ended then.
+/// The time limit of a client; it is killed then.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Client {
     name: &'static str,
-    /// What `WARPLOOM_MACHINE` says. The client's checks know it.
+    /// The value of `WARPLOOM_MACHINE`. The client's checks expect it.
     machine: &'static str,
-    what: What,
+    goal: Goal,
 }
 
-/// What is asked of a client.
-enum What {
-    /// That it passes its checks. Gives the command that starts it, once everything that it needs is there.
+/// The test of a client: run it, or only compile it.
+enum Goal {
+    /// The client passes its own checks. The function fetches and builds what it needs, and returns the
+    /// command.
     Run(fn(&Folders) -> Result<Command, Obstacle>),
-    /// That it compiles.
+    /// The client compiles.
     Compile(fn(&Folders) -> Result<(), Obstacle>),
 }
 
 const CLIENTS: [Client; 5] = [
-    Client { name: "c", machine: "dgx-h100", what: What::Run(c::prepare) },
-    Client { name: "cudarc", machine: "hgx-a100-4", what: What::Run(cudarc::prepare) },
-    Client { name: "python", machine: "dgx-h100", what: What::Run(python::prepare) },
-    Client { name: "numba", machine: "dgx-h100", what: What::Run(python::prepare) },
-    Client { name: "bench-cudarc", machine: "h200", what: What::Compile(cudarc::check) },
+    Client { name: "c", machine: "dgx-h100", goal: Goal::Run(c::prepare) },
+    Client { name: "cudarc", machine: "hgx-a100-4", goal: Goal::Run(cudarc::prepare) },
+    Client { name: "python", machine: "dgx-h100", goal: Goal::Run(python::prepare) },
+    Client { name: "numba", machine: "dgx-h100", goal: Goal::Run(python::prepare) },
+    Client { name: "bench-cudarc", machine: "h200", goal: Goal::Compile(cudarc::check) },
 ];
 
-/// Where a client's sources are, and where what is made of them goes.
+/// A client's sources, and the folder of its build products.
 struct Folders {
     source: PathBuf,
     made: PathBuf,
 }
 
-/// Why a client cannot be run.
+/// The reason for not running a client.
 #[derive(Debug, PartialEq)]
 enum Obstacle {
-    /// The machine lacks something that is no part of the project.
+    /// The machine lacks a program or package that is no part of the project.
     Missing(String),
-    /// Something of ours, or something fetched, is not as it should be.
+    /// A part of this project, or a fetched package, is wrong.
     Broken(String),
 }
 
-/// How it went for one client.
+/// The result of one client.
 struct Row {
     name: &'static str,
     passed: usize,
@@ -105,9 +107,9 @@ pub(crate) fn run(names: &[&str]) -> Result<String, String> {
 impl Client {
     fn run(&self, folders: &Folders, library: &Path) -> Row {
         let row = |passed, failed, result, skipped| Row { name: self.name, passed, failed, result, skipped };
-        let prepared = match self.what {
-            What::Run(prepare) => prepare(folders).map(Some),
-            What::Compile(compile) => compile(folders).map(|()| None),
+        let prepared = match self.goal {
+            Goal::Run(prepare) => prepare(folders).map(Some),
+            Goal::Compile(compile) => compile(folders).map(|()| None),
         };
         let mut command = match prepared {
             Ok(Some(command)) => command,
@@ -151,10 +153,11 @@ fn build(folders: &Folders, command: &mut Command) -> Result<(), Obstacle> {
     Ok(())
 }
 
-/// What fetchers say when they got something, and it is not what was pinned.
+/// Messages of package managers about a package that is not the pinned one.
 const WRONG: [&str; 4] = ["checksum", "lock file", "lockfile", "do not match the hashes"];
 
-/// Fetches something, and nothing else: if that fails, it cannot be had here, unless it came and was wrong.
+/// Runs a command that only fetches. If it fails, the package cannot be had here, unless it arrived and is
+/// not the pinned one.
 fn fetch(folders: &Folders, what: &str, command: &mut Command) -> Result<(), Obstacle> {
     let ended = run_in(&folders.made, command, Duration::from_secs(90)).map_err(Obstacle::Missing)?;
     if ended.succeeded() {
@@ -168,7 +171,7 @@ fn fetch(folders: &Folders, what: &str, command: &mut Command) -> Result<(), Obs
     Err(Obstacle::Missing(format!("{what} cannot be fetched: {}", reason(&ended))))
 }
 
-/// The last thing that a command said.
+/// The last line that a command printed.
 fn reason(ended: &Ended) -> &str {
     let last = ended.output.lines().rev().map(str::trim).find(|line| !line.is_empty());
     if ended.status.is_none() { "it took too long" } else { last.unwrap_or("it did not say why") }
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fetched_is_missing_and_the_reason_is_kept() {
+    fn a_failed_fetch_is_missing_and_the_reason_is_kept() {
         let folders = folders("missing");
         let absent = fetch(&folders, "it", &mut shell("echo first; echo 'error: no route to host' >&2; exit 101"));
         let unstartable = fetch(&folders, "it", &mut Command::new("warploom-no-such-fetcher"));
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_what_was_pinned_is_broken() {
+    fn a_package_other_than_the_pinned_one_is_broken() {
         let folders = folders("wrong");
         let said = [
             "error: checksum for `cudarc v0.19.10` changed between lock files",
@@ -217,12 +220,12 @@ mod tests {
     }
 
     fn row_of(prepare: fn(&Folders) -> Result<Command, Obstacle>, name: &'static str) -> Row {
-        asked(What::Run(prepare), name)
+        asked(Goal::Run(prepare), name)
     }
 
-    fn asked(what: What, name: &'static str) -> Row {
+    fn asked(goal: Goal, name: &'static str) -> Row {
         let folders = folders(name);
-        let row = Client { name, machine: "h200", what }.run(&folders, Path::new("/library"));
+        let row = Client { name, machine: "h200", goal }.run(&folders, Path::new("/library"));
         fs::remove_dir_all(&folders.made).unwrap();
         row
     }
@@ -258,11 +261,11 @@ mod tests {
 
     #[test]
     fn a_client_that_is_only_to_compile_is_not_started() {
-        let compiles = asked(What::Compile(|_| Ok(())), "compiles");
+        let compiles = asked(Goal::Compile(|_| Ok(())), "compiles");
         assert_eq!((compiles.passed, compiles.failed, compiles.result.as_str()), (1, 0, "ok: it compiles"));
-        let broken = asked(What::Compile(|_| Err(Obstacle::Broken("cargo failed".to_owned()))), "broken");
+        let broken = asked(Goal::Compile(|_| Err(Obstacle::Broken("cargo failed".to_owned()))), "broken");
         assert_eq!((broken.passed, broken.failed, broken.result.as_str()), (0, 1, "FAILED: cargo failed"));
-        let skipped = asked(What::Compile(|_| Err(Obstacle::Missing("no registry".to_owned()))), "no-registry");
+        let skipped = asked(Goal::Compile(|_| Err(Obstacle::Missing("no registry".to_owned()))), "no-registry");
         assert_eq!((skipped.failed, skipped.skipped), (0, true));
     }
 

@@ -9,7 +9,7 @@ use super::command::run_in;
 use super::{Folders, Obstacle, build, fetch, reason};
 use crate::workspace::at;
 
-/// What there are hashes for, as an interpreter names its binary interface.
+/// Python versions with pinned hashes, as an interpreter names its ABI.
 const VERSIONS: [&str; 4] = ["cpython-311-", "cpython-312-", "cpython-313-", "cpython-314-"];
 const SYSTEMS: [&str; 2] = ["x86_64-linux-gnu", "aarch64-linux-gnu"];
 

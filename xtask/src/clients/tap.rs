@@ -1,8 +1,9 @@
-//! Reads a client's report: a plan (`1..43`), then `ok` or `not ok` for each check. Everything else is for people.
+//! Reads a client's report: a plan (`1..43`), then `ok` or `not ok` for each check. Everything else is for
+//! people.
 
 use std::process::ExitStatus;
 
-/// What a client said of itself.
+/// A client's report: the planned number of checks, and those that passed and failed.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Report {
     planned: Option<usize>,
@@ -33,8 +34,8 @@ impl Report {
         self.planned.map_or(self.failed, |planned| planned.saturating_sub(self.passed))
     }
 
-    /// Success if everything was checked and held, and the client ended well; otherwise why not. No status means that it
-    /// had to be ended.
+    /// Success if everything was checked and held, and the client ended well; otherwise why not. No status
+    /// means that it had to be ended.
     pub(super) fn verdict(&self, status: Option<ExitStatus>) -> Result<(), String> {
         let Self { passed, failed, .. } = *self;
         let end = status.map_or_else(|| "it hung".to_owned(), |status| status.to_string());

@@ -1,8 +1,9 @@
 //! The archive of programs: tar and xz, with one dictionary over all of them.
 //!
-//! Every test program links the simulator and the core, so most of its code is in the others too, at the same place
-//! relative to its neighbours. A dictionary as long as all programs together finds each repetition; gzip's 32 KiB
-//! find none of them. Unpacking needs the dictionary's size in memory, packing about eleven times as much.
+//! Every test program links the simulator and the core, so most of its code is in the others too, at the same
+//! place relative to its neighbours. A dictionary as long as all programs together finds each repetition;
+//! gzip's 32 KiB find none of them. Unpacking needs the dictionary's size in memory, packing about eleven
+//! times as much.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,8 @@ pub(super) fn archive(folder: &Path) -> Result<(u64, u64), String> {
     Ok((size, fs::metadata(&path).map_err(at(&path))?.len()))
 }
 
-/// The files to archive, relative to the pack and sorted by name, so that programs of one crate follow each other.
+/// The files to archive, relative to the pack and sorted by name, so that programs of one crate follow each
+/// other.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for part in PARTS.iter().filter(|part| folder.join(part).is_dir()) {

@@ -1,4 +1,5 @@
-//! Packs a run for a machine with a GPU and without cargo: every test that needs one, every benchmark, and a script.
+//! Packs a run for a machine with a GPU and without cargo: every test that needs one, every benchmark, and a
+//! script.
 //!
 //! ```text
 //! device-pack/run.sh             runs everything below and prints a table
@@ -7,8 +8,8 @@
 //!                                benches/driver-calls     a benchmark, stripped
 //! ```
 //!
-//! The programs go into one archive because each of them contains the simulator: dozens of times three megabytes, which
-//! compress to a fifteenth together.
+//! The programs go into one archive because each of them contains the simulator: dozens of times three
+//! megabytes, which compress to a fifteenth together.
 
 mod archive;
 mod programs;
@@ -23,7 +24,7 @@ use self::archive::archive;
 use self::programs::{Program, Role};
 use crate::workspace::{at, root};
 
-/// Where the pack goes unless another folder is named: in the workspace's root, where git ignores it.
+/// The folder of the pack unless another is named: in the workspace's root, where git ignores it.
 const FOLDER: &str = "device-pack";
 
 const SCRIPT: &str = include_str!("run.sh");

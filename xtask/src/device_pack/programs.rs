@@ -16,7 +16,7 @@ pub(super) struct Program {
     pub(super) path: PathBuf,
 }
 
-/// What a program is for.
+/// The role of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Test,

@@ -14,8 +14,8 @@ use crate::workspace::artifact;
 
 /// A folder of its own for each test, gone afterwards; one at a time.
 ///
-/// A program cannot be started while it is open for writing, and a process started just then by another test inherits what
-/// this one has open.
+/// A program cannot be started while it is open for writing, and a process started just then by another test
+/// inherits what this one has open.
 struct Folder(PathBuf, #[expect(dead_code, reason = "held, not looked at")] MutexGuard<'static, ()>);
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -88,7 +88,7 @@ impl Drop for Folder {
     }
 }
 
-/// True if the report has a line that begins so; the seconds follow.
+/// `true` if the report has a line that begins so; the seconds follow.
 fn has(report: &[String], start: &str) -> bool {
     report.iter().any(|line| line.starts_with(start))
 }
@@ -113,7 +113,7 @@ echo 'test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out
 ";
 
 #[test]
-fn what_passes_is_counted() {
+fn passed_tests_are_counted() {
     let folder = Folder::new("passes");
     folder.test_program("sim-good", &["first::cuda", "second::cuda"], ALL_WELL);
     folder.script("benches/driver-calls", "#!/bin/bash\necho \"12 ns for $1\"\n");

@@ -13,10 +13,10 @@ const HEAD: &str = "\
 ///
 /// A row is `family slot \"name\" version per_thread \"suffix\" (argument: type, …);`
 ///
-/// - `slot` is the exported C name of this ABI, `name` what `cuGetProcAddress` calls it, `version` the CUDA version that
-///   introduced the ABI;
-/// - `per_thread` and `suffix` are the version and the symbol suffix of the variant in which stream 0 means the
-///   per-thread default stream, or `0` and `\"\"` where there is none.
+/// - `slot` is the exported C name of this ABI, `name` what `cuGetProcAddress` calls it, `version` the CUDA
+///   version that introduced the ABI;
+/// - `per_thread` and `suffix` are the version and the symbol suffix of the variant in which stream 0 means
+///   the per-thread default stream, or `0` and `\"\"` where there is none.
 ///
 /// Every function returns `CUresult`.
 #[macro_export]
@@ -62,12 +62,18 @@ fn row(line: &str, family: &str, bindings: &Bindings) -> Result<String, String> 
     Ok(format!("{family} {slot} \"{base}\" {version} {per_thread} \"{suffix}\" ({});", arguments.join(", ")))
 }
 
-/// The per-thread-stream variant of an ABI: CUDA 7.0 introduced them for everything older.
+/// The CUDA version that introduced per-thread default streams, for the newest ABI of each function at that
+/// time.
+const FIRST_PER_THREAD: u32 = 7000;
+
+/// The per-thread-stream variant of an ABI.
 fn per_thread(base: &str, version: u32, bindings: &Bindings) -> (u32, &'static str) {
+    let is_newest_then = version <= FIRST_PER_THREAD
+        && !bindings.versions(base).any(|other| (version + 1..=FIRST_PER_THREAD).contains(&other));
+    let candidates = [Some(version), is_newest_then.then_some(FIRST_PER_THREAD)];
     for suffix in ["_ptsz", "_ptds"] {
-        for candidate in [version, 7000] {
-            let known = bindings.signature(&format!("PFN_{base}_v{candidate}{suffix}")).is_some();
-            if known && candidate >= version {
+        for candidate in candidates.into_iter().flatten() {
+            if bindings.signature(&format!("PFN_{base}_v{candidate}{suffix}")).is_some() {
                 return (candidate, suffix);
             }
         }

@@ -1,7 +1,9 @@
-//! Rebuilds `crates/sys` from the CUDA headers: wheel → bindgen → types, and the function list with its signatures.
+//! Rebuilds `crates/sys` from the CUDA headers: wheel → bindgen → types, and the function list with its
+//! signatures.
 
 mod bindings;
 mod functions;
+mod symbols;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use crate::wheels;
 const TYPES: &str = "crates/sys/src/generated/types.rs";
 const FUNCTIONS: &str = "crates/sys/src/generated/functions.rs";
 const CODES: &str = "crates/sys/src/generated/codes.rs";
+const SYMBOLS: &str = "crates/sys/symbols.txt";
 const LIST: &str = "crates/sys/functions.txt";
 
 /// The headers, and the parser that reads them.
@@ -19,7 +22,7 @@ nvidia-cuda-runtime==13.4.92 --hash=sha256:9641f797da20ce1dd8e779b6e96d08cf9ba56
 libclang==18.1.1 --hash=sha256:c533091d8a3bbf7460a00cb6c1a71da93bffe148f172c7d03b1c31fbf8aa2a0b
 ";
 
-/// Where the unpacked inputs are.
+/// The folders of the unpacked inputs.
 struct Wheels {
     include: PathBuf,
     libclang: PathBuf,
@@ -62,5 +65,6 @@ fn generate() -> Result<Vec<(PathBuf, String)>, String> {
         (root.join(TYPES), bindings.types()),
         (root.join(CODES), bindings.codes()?),
         (root.join(FUNCTIONS), functions::render(&rows, &bindings)?),
+        (root.join(SYMBOLS), symbols::render(&wheels.include)?),
     ])
 }

@@ -24,7 +24,7 @@ pub(crate) enum Target {
     Crate(String),
 }
 
-/// How crates of this workspace are named in code.
+/// The prefix of this workspace's crates in code.
 const PREFIX: &str = "warploom_";
 
 /// Re-exports that lead to re-exports; more are a cycle of imports, which the compiler refuses too.
@@ -50,7 +50,7 @@ pub(crate) fn of(source: &Source) -> Vec<Arrow> {
     arrows
 }
 
-/// Where a path leads, if it leaves its module's own subtree.
+/// The target of a path, if it is outside its module's own subtree.
 fn target(source: &Source, from: &[String], module: &Module, path: &[String]) -> Option<Target> {
     let walk = Walk { source, origin: from, through_globs: true };
     let target = walk.resolve(from, path, 0)?;

@@ -5,8 +5,8 @@
 //!
 //! - `cargo xtask layers` prints tables and fails on an arrow that is not allowed, or on modules of a folder
 //!   that form a cycle;
-//! - `cargo xtask layers --crate NAME` looks at one crate; with `--list` it prints each pair of modules that use
-//!   each other, with every line that does;
+//! - `cargo xtask layers --crate NAME` looks at one crate; with `--list` it prints each pair of modules that
+//!   use each other, with every line that does;
 //! - `cargo xtask layers --write` puts the pictures into `docs/architecture.md`, between its markers.
 
 mod arrows;

@@ -81,7 +81,7 @@ impl Source {
         Ok(source)
     }
 
-    /// How deep the module is to which a file belongs.
+    /// The depth of the module to which a file belongs.
     fn depth_of(&self, file: &Path) -> usize {
         self.modules.iter().filter(|(_, module)| module.file == file).map(|(path, _)| path.len()).min().unwrap_or(0)
     }

@@ -1,7 +1,8 @@
 //! Compiles the kernels of `crates/ptx` to the PTX that is checked in beside them.
 //!
-//! A kernel file says in comments what it needs: `// architectures: 80 90`, if not 75 and 90, and `// options: -lineinfo`. A
-//! text that differs from the one for the architecture before it in its target alone is not kept.
+//! Comments of a kernel file name its architectures, if not 75 and 90, and its options:
+//! `// architectures: 80 90`, `// options: -lineinfo`. A text that differs from the one for the architecture
+//! before it in its target alone is not kept.
 
 mod nvrtc;
 mod registers;
@@ -31,7 +32,7 @@ const ASSEMBLER: &str = "nvidia/cu13/bin/ptxas";
 /// Kernels that are right, and those with planted mistakes.
 const KERNELS: [&str; 2] = ["crates/ptx/kernels", "crates/ptx/kernels/planted"];
 
-/// What a kernel is compiled for unless it says otherwise.
+/// The architectures of a kernel that names none.
 const ARCHITECTURES: &str = "75 90";
 
 /// Texts by where they belong below the kernels' folder: `ptx/compute_75/vector.ptx`.
@@ -151,7 +152,7 @@ fn compile(folder: &Path, unpacked: &Path) -> Result<Texts, String> {
     Ok(texts)
 }
 
-/// What a comment of its own line says: `// options: -G`.
+/// The value of a directive on a comment line of its own: `// options: -G`.
 fn stated<'c>(code: &'c str, what: &str) -> Option<&'c str> {
     code.lines().find_map(|line| line.strip_prefix("// ")?.strip_prefix(what)?.strip_prefix(": "))
 }

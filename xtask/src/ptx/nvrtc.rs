@@ -34,7 +34,7 @@ pub(super) struct Compiler {
     log: (Size, Text),
     ptx: (Size, Text),
     destroy: Destroy,
-    /// What the pointers above point into.
+    /// The library that the function pointers above point into.
     _library: Library,
 }
 
@@ -43,8 +43,8 @@ impl Compiler {
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         // SAFETY: NVRTC's initialisers have no preconditions; it is the pinned one.
         let library = unsafe { Library::new(path) }.map_err(|error| format!("{}: {error}", path.display()))?;
-        // SAFETY: each type above is that of the C function with this name in nvrtc.h, and the pointers are kept beside the
-        // library that they point into.
+        // SAFETY: each type above is that of the C function with this name in nvrtc.h, and the pointers are
+        // kept beside the library that they point into.
         unsafe {
             Ok(Self {
                 create: symbol(&library, "nvrtcCreateProgram")?,
@@ -57,17 +57,20 @@ impl Compiler {
         }
     }
 
-    /// The PTX of a source text that is called `name`. What the compiler has to say, a warning or an error, is an error.
+    /// The PTX of a source text that is called `name`. What the compiler has to say, a warning or an error,
+    /// is an error.
     pub(super) fn compile(&self, source: &str, name: &str, options: &[String]) -> Result<String, String> {
         let (source, title) = (c_string(source)?, c_string(name)?);
         let options = options.iter().map(|option| c_string(option)).collect::<Result<Vec<_>, _>>()?;
         let pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
         let count = c_int::try_from(pointers.len()).map_err(|error| error.to_string())?;
         let mut program = null_mut();
-        // SAFETY: the strings end with a zero and live until the call returns; there are no headers, so none are read.
+        // SAFETY: the strings end with a zero and live until the call returns; there are no headers, so none
+        // are read.
         let status = unsafe { (self.create)(&mut program, source.as_ptr(), title.as_ptr(), 0, null(), null()) };
         succeeded("nvrtcCreateProgram", status)?;
-        // SAFETY: the program was just created; `pointers` holds `count` strings that live until the call returns.
+        // SAFETY: the program was just created; `pointers` holds `count` strings that live until the call
+        // returns.
         let status = unsafe { (self.compile)(program, count, pointers.as_ptr()) };
         let log = text(program, self.log)?;
         let ptx = if status == 0 { text(program, self.ptx) } else { Err(format!("{name}:\n{log}")) };

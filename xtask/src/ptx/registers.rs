@@ -10,13 +10,13 @@ use crate::workspace::{at, root};
 /// Bounds on registers that are asked, beside none.
 const BOUNDS: [u32; 2] = [24, 32];
 
-/// Where the test that compares them looks.
+/// The file that the test compares with.
 pub(super) fn path() -> Result<PathBuf, String> {
     Ok(root()?.join("crates/ptx/tests/register_count/assembler.txt"))
 }
 
-/// A line for each kernel and bound: its text, its name, the bound or 0, registers, bytes of the stack, bytes that it
-/// spills.
+/// A line for each kernel and bound: its text, its name, the bound or 0, registers, bytes of the stack, bytes
+/// that it spills.
 pub(super) fn ask(assembler: &Path) -> Result<String, String> {
     let (folder, mut lines) = (root()?.join(KERNELS[0]), String::new());
     let texts: Texts = checked_in(&folder)?;

@@ -7,13 +7,14 @@ use std::process::Command;
 
 use crate::workspace::{at, root};
 
-/// Where the test that makes them up keeps those that are taken.
+/// The file that lists the accepted candidates, beside the test that generates them.
 pub(super) fn path() -> Result<PathBuf, String> {
     Ok(root()?.join("crates/ptx/tests/assembler/taken.txt"))
 }
 
-/// Has them written, and asks the assembler for all of them at once: it names the line of each that it refuses. It looks at
-/// some mistakes only where there are no others, so it is asked again without those lines, until it takes the rest.
+/// Has them written, and asks the assembler for all of them at once: it names the line of each that it
+/// refuses. It looks at some mistakes only where there are no others, so it is asked again without those
+/// lines, until it takes the rest.
 pub(super) fn ask(assembler: &Path) -> Result<String, String> {
     let folder = root()?.join("target/ptx/candidates");
     fs::create_dir_all(&folder).map_err(at(&folder))?;

@@ -1,4 +1,5 @@
-//! Tests under AddressSanitizer, ThreadSanitizer and Miri, which find undefined behaviour that a test run does not show.
+//! Tests under AddressSanitizer, ThreadSanitizer and Miri, which find undefined behaviour that a test run
+//! does not show.
 //!
 //! ```text
 //! cargo xtask sanitize                            every tool that the nightly toolchain has
@@ -7,9 +8,9 @@
 //! cargo xtask sanitize --toolchain NAME           another toolchain than `nightly`, by name or by folder
 //! ```
 //!
-//! The tools need a nightly compiler; ThreadSanitizer and Miri also need the source of the standard library, since an
-//! uninstrumented one hides its synchronisation from them. A tool that lacks a component is reported as skipped with the command
-//! that installs it. Each builds into `target/sanitize/NAME`.
+//! The tools need a nightly compiler; ThreadSanitizer and Miri also need the source of the standard library,
+//! since an uninstrumented one hides its synchronisation from them. A tool that lacks a component is reported
+//! as skipped with the command that installs it. Each builds into `target/sanitize/NAME`.
 
 mod report;
 mod toolchain;
@@ -27,7 +28,8 @@ const PACKAGES: &[&str] = &["warploom-engine", "warploom-sim"];
 /// Packages whose unit tests call no C code and map no memory, so that Miri can interpret them.
 const INTERPRETED: &[&str] = &["warploom-sys", "warploom-bytes", "warploom-driver", "warploom-engine", "warploom"];
 
-/// The only target: sanitizers cannot instrument the build scripts and macros, which a named target leaves alone.
+/// The only target: sanitizers cannot instrument the build scripts and macros, which a named target leaves
+/// alone.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A tool that watches a test run.

@@ -19,7 +19,7 @@ use crate::choice::Opened;
 use crate::dot::Document;
 use crate::human::{self, Style};
 
-/// What a command prints, and whether all is well.
+/// The text that a command prints, and its success.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) text: String,

@@ -132,7 +132,8 @@ fn of_record(text: &str) -> Label {
     label
 }
 
-/// The fields of a row of groups: names, and as many values. A first group may have a name for all or for parts of them.
+/// The fields of a row of groups: names, and as many values. A first group may have a name for all or for
+/// parts of them.
 fn table(groups: &[Vec<String>]) -> Vec<(String, String)> {
     match groups {
         [names, values] if names.len() == values.len() => {

@@ -1,7 +1,7 @@
 //! Layers of a graph: each node lies below all nodes that it waits for.
 
-/// The layer of each of `count` nodes, which is the length of the longest path to it. If there is a cycle, the error is
-/// the index of one of its edges.
+/// The layer of each of `count` nodes, which is the length of the longest path to it. If there is a cycle,
+/// the error is the index of one of its edges.
 pub(super) fn layers(count: usize, edges: &[(usize, usize)]) -> Result<Vec<usize>, usize> {
     let (mut waits, mut leaving) = (vec![0_usize; count], vec![Vec::new(); count]);
     for (from, to) in edges {
@@ -24,7 +24,8 @@ pub(super) fn layers(count: usize, edges: &[(usize, usize)]) -> Result<Vec<usize
     if done == count { Ok(layers) } else { Err(on_cycle(&waits, edges)) }
 }
 
-/// An edge of a cycle. Each node that still waits does so for another one, so a walk against the edges ends in a cycle.
+/// An edge of a cycle. Each node that still waits does so for another one, so a walk against the edges ends
+/// in a cycle.
 fn on_cycle(waits: &[usize], edges: &[(usize, usize)]) -> usize {
     let mut waits_by = vec![None; waits.len()];
     for (edge, (from, to)) in edges.iter().enumerate() {

@@ -177,7 +177,8 @@ fn local(graph: &Graph, graphs: &[GraphLayout]) -> GraphLayout {
     GraphLayout { frame: Rectangle { x: 0.0, y: 0.0, width, height }, nodes, edges }
 }
 
-/// Adds an item for each layer that an edge passes, and joins all items along the edges. The passages of each edge.
+/// Adds an item for each layer that an edge passes, and joins all items along the edges. The passages of each
+/// edge.
 fn add_passages(graph: &Graph, items: &mut Vec<Item>) -> Vec<Vec<usize>> {
     let passed = |from: usize, to: usize| graph.layers[from] + 1..graph.layers[to];
     let bends: usize = graph.edges.iter().map(|edge| passed(edge.from, edge.to).len()).sum();
@@ -264,7 +265,8 @@ fn preferred(items: &[Item], item: usize, downwards: bool) -> f64 {
     neighbours.iter().map(|other| items[*other].x).sum::<f64>() / neighbours.len() as f64
 }
 
-/// Places near the wanted ones, in their order and without overlap: the mean of packing from the left and from the right.
+/// Places near the wanted ones, in their order and without overlap: the mean of packing from the left and
+/// from the right.
 fn spread(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
     let apart = |one: usize, other: usize| f64::midpoint(widths[one], widths[other]) + GAP_ACROSS;
     let (mut from_left, mut from_right) = (wanted.to_vec(), wanted.to_vec());

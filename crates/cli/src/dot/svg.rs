@@ -6,8 +6,8 @@ use super::document::{Document, Graph, Node};
 use super::layout::{self, GraphLayout, Rectangle};
 
 impl Document {
-    /// The graphs as an SVG picture that needs nothing else: nodes as boxes, edges as arrows, and the graphs that a
-    /// node runs inside its box. A box shows all fields of its node when it is pointed at.
+    /// The graphs as an SVG picture that needs nothing else: nodes as boxes, edges as arrows, and the graphs
+    /// that a node runs inside its box. A box shows all fields of its node when it is pointed at.
     pub(crate) fn to_svg(&self) -> String {
         let layout = layout::layout(self);
         let (width, height) = (layout.width, layout.height);

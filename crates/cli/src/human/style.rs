@@ -2,14 +2,14 @@
 
 use std::io::IsTerminal as _;
 
-/// How text is marked up.
+/// Text markup: colours, or none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     colour: bool,
 }
 
 impl Style {
-    /// What standard output can show; `NO_COLOR` is honoured.
+    /// Colours if standard output is a terminal that has them and `NO_COLOR` is not set.
     pub(crate) fn of_stdout() -> Style {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let able = std::env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");

@@ -1,6 +1,6 @@
 //! Columns that line up.
 
-/// Which side the cells of a column keep to.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,

@@ -146,7 +146,7 @@ fn findings(findings: &Findings) -> String {
              of them\n  {first}\n"
         ),
         Findings::Races { findings } | Findings::Barrier { findings } => {
-            // Who called is left to `--json`: here it is the tour itself.
+            // Backtraces are printed with `--json` only: here the caller is the tour itself.
             findings.iter().map(|finding| format!("  {}\n", finding.kind.to_string().replace('\n', "\n  "))).collect()
         }
     }

@@ -3,16 +3,16 @@
 use serde::Serialize;
 use warploom::Driver;
 
-/// Which driver was used.
+/// The driver that was used.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct DriverReport {
     #[serde(flatten)]
     pub(crate) kind: DriverKind,
-    /// What the driver says it is.
+    /// The driver's own description.
     pub(crate) description: String,
     /// The CUDA version it implements.
     pub(crate) version: String,
-    /// Why it is not the system's, where that was not asked for.
+    /// The reason for not using the system's driver, unless another was asked for.
     pub(crate) because: Option<String>,
 }
 

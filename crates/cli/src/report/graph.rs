@@ -14,7 +14,7 @@ pub(crate) struct GraphReport {
     pub(crate) name: String,
     /// The node that runs this graph, if it is a child graph or a body.
     pub(crate) run_by: Option<String>,
-    /// Which body it is, such as `True`, if the file says so.
+    /// The role of a body, such as `True`, if the file states it.
     pub(crate) role: Option<String>,
     pub(crate) edges: usize,
     pub(crate) nodes: Vec<NodeReport>,

@@ -21,7 +21,7 @@ pub(crate) struct PairReport {
     pub(crate) accessor: u32,
     pub(crate) owner: u32,
     pub(crate) can_access: Option<bool>,
-    /// Why that is not known.
+    /// The error of the query, if it failed.
     pub(crate) error: Option<String>,
     pub(crate) performance_rank: Option<i32>,
     pub(crate) atomics: Option<&'static str>,

@@ -12,7 +12,7 @@ pub(crate) struct Tour {
     pub(crate) steps: Vec<Step>,
     /// Calls of this driver; those of other machines a step started are not among them.
     pub(crate) driver_calls: u64,
-    /// True if every step came to its end and every check held.
+    /// `true` if every step came to its end and every check held.
     pub(crate) passed: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) findings: Option<Findings>,
     pub(crate) checks: Vec<Check>,
-    /// What kept it from coming to its end.
+    /// The error that ended the step early.
     pub(crate) error: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl Alive {
     }
 }
 
-/// What a device drew.
+/// The rows that one device drew.
 #[derive(Debug, Serialize)]
 pub(crate) struct Band {
     pub(crate) device: u32,
@@ -85,7 +85,7 @@ pub(crate) struct Launch {
     pub(crate) steps: u32,
 }
 
-/// What a step found.
+/// The findings of a step.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Findings {
@@ -97,7 +97,7 @@ pub(crate) enum Findings {
         bytes: usize,
         fill_ms: f32,
         total_ms: f32,
-        /// True if the times are those of a simulated clock.
+        /// `true` if the times are those of a simulated clock.
         virtual_time: bool,
     },
     Pool {
@@ -126,7 +126,7 @@ pub(crate) enum Findings {
     Lifetimes {
         /// The driver functions that dropping a buffer called.
         drop_calls: Vec<&'static str>,
-        /// What was alive then.
+        /// Resources that were live then, by kind.
         alive: Vec<Alive>,
     },
     Managed {
@@ -188,11 +188,11 @@ pub(crate) enum Findings {
         orders: Vec<String>,
     },
     Races {
-        /// What a machine that checks found in the wrong program.
+        /// The findings of a checking machine in the wrong program.
         findings: Vec<Finding>,
     },
     Barrier {
-        /// The first of what a machine that checks found in the wrong kernel.
+        /// The first findings of a checking machine in the wrong kernel.
         findings: Vec<Finding>,
     },
     WhatIf {

@@ -12,15 +12,15 @@ use warploom_driver::sys::types::{
 use warploom_driver::{Driver, Result, Source};
 
 thread_local! {
-    /// What the next driver says its version is.
+    /// The version that the next driver reports.
     pub(crate) static VERSION: Cell<i32> = const { Cell::new(12020) };
-    /// What every function but the first two answers.
+    /// The code that every function but the first two returns.
     pub(crate) static STATUS: Cell<CUresult> = const { Cell::new(CUresult::CUDA_SUCCESS) };
     /// Names that are answered with success and no pointer.
     pub(crate) static NULL: Cell<&'static str> = const { Cell::new("") };
     /// Names that are not found.
     pub(crate) static ABSENT: Cell<&'static str> = const { Cell::new("") };
-    /// What a resolver was asked for: name, version and flags.
+    /// The requests to a resolver: name, version and flags.
     pub(crate) static ASKED: RefCell<Vec<(String, i32, u64)>> = const { RefCell::new(Vec::new()) };
 }
 

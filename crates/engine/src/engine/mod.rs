@@ -23,7 +23,8 @@ pub struct Engine<W: Work> {
     free_queues: Vec<u32>,
     lanes: Vec<Lane>,
     instants: Vec<OpId>,
-    /// Ready host functions that wait for the running one to return; lanes with a thread of their own need no such list.
+    /// Ready host functions that wait for the running one to return; lanes with a thread of their own need no
+    /// such list.
     held_back: Vec<OpId>,
     running: usize,
     running_host: usize,
@@ -39,8 +40,8 @@ pub struct Engine<W: Work> {
 }
 
 impl<W: Work> Engine<W> {
-    /// An empty engine. In mode [`Mode::Threads`] there are two lanes for every unit, one of them for host functions;
-    /// otherwise there is one lane.
+    /// An empty engine. In mode [`Mode::Threads`] there are two lanes for every unit, one of them for host
+    /// functions; otherwise there is one lane.
     #[must_use]
     pub fn new(mode: Mode, units: usize, timelines: Timelines) -> Self {
         let lanes = if mode == Mode::Threads { units * 2 } else { 1 };
@@ -64,7 +65,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// When its ops run.
+    /// The mode, which decides when ops run.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -94,7 +95,7 @@ impl<W: Work> Engine<W> {
         self.running
     }
 
-    /// True if an op is done.
+    /// `true` if an op is done.
     pub fn is_done(&self, id: OpId) -> bool {
         self.ops.get(id).is_none()
     }
@@ -108,7 +109,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// True if an op ended, since last asked, that a host thread waits for.
+    /// `true` if an op ended, since last asked, that a host thread waits for.
     pub fn take_signal(&mut self) -> bool {
         std::mem::take(&mut self.signal)
     }
@@ -118,7 +119,8 @@ impl<W: Work> Engine<W> {
         self.ops.get(id)
     }
 
-    /// Enqueues work behind `queue`'s last op and behind `extra`; it is not to start before virtual time `now`.
+    /// Enqueues work behind `queue`'s last op and behind `extra`; it is not to start before virtual time
+    /// `now`.
     pub fn add(&mut self, queue: QueueId, extra: &[OpId], work: W, note: W::Note, now: u64) -> OpId {
         let tail = self.queue(queue).tail;
         let id = self.insert((queue, false), tail.into_iter().chain(extra.iter().copied()), work, note, now);
@@ -128,14 +130,14 @@ impl<W: Work> Engine<W> {
         id
     }
 
-    /// Enqueues work beside `queue`'s chain, behind `after` alone. What comes later in the queue waits for it only if it is
-    /// told to, so the caller ends with an [`Engine::add`] behind all such ops.
+    /// Enqueues work beside `queue`'s chain, behind `after` alone. What comes later in the queue waits for it
+    /// only if it is told to, so the caller ends with an [`Engine::add`] behind all such ops.
     pub fn add_beside(&mut self, queue: QueueId, after: &[OpId], work: W, note: W::Note, now: u64) -> OpId {
         self.insert((queue, true), after.iter().copied(), work, note, now)
     }
 
-    /// Lets `heir` take the place of an unfinished op: its successors wait for `heir` instead. An op that ends
-    /// can so be followed by more work before its successors start.
+    /// Lets `heir` take the place of an unfinished op: its successors wait for `heir` instead. An op that
+    /// ends can so be followed by more work before its successors start.
     pub fn bequeath(&mut self, id: OpId, heir: OpId) {
         let Some(op) = self.ops.get_mut(id) else { return };
         let (successors, watched) = (std::mem::take(&mut op.successors), std::mem::take(&mut op.watched));
@@ -203,7 +205,7 @@ impl<W: Work> Engine<W> {
         self.progress += 1;
     }
 
-    /// True if ops that only do bookkeeping end the moment they are ready.
+    /// `true` if ops that only do bookkeeping end the moment they are ready.
     pub fn finishes_instants_at_once(&self) -> bool {
         self.mode.finishes_instants_at_once()
     }
@@ -218,8 +220,8 @@ impl<W: Work> Engine<W> {
             let lane = self.lane_of(id);
             self.lanes[lane].ready.push_back(id);
         } else if op.beside {
-            // Lazy order finds ready ops by walking back from what is wanted; a list of them all would only grow. The ops
-            // beside a chain are many, and needed by the chain's next op.
+            // Lazy order finds ready ops by walking back from what is wanted; a list of them all would only
+            // grow. The ops beside a chain are many, and needed by the chain's next op.
             let queue = op.queue;
             self.queue_mut(queue).ready_beside.push(id);
         }
@@ -248,7 +250,13 @@ impl<W: Work> Engine<W> {
         None
     }
 
-    /// True if an op of a lane is ready.
+    /// The ops of an op's lane that are running or ready, itself included; ready ones in order of readiness.
+    pub fn in_lane_of(&self, id: OpId) -> impl Iterator<Item = (OpId, &Op<W>)> {
+        let lane = &self.lanes[self.lane_of(id)];
+        lane.running.iter().chain(&lane.ready).filter_map(|id| Some((*id, self.ops.get(*id)?)))
+    }
+
+    /// `true` if an op of a lane is ready.
     pub fn has_ready(&self, lane: usize) -> bool {
         !self.lanes[lane].ready.is_empty()
     }
@@ -279,8 +287,8 @@ impl<W: Work> Engine<W> {
         self.random.below(3)
     }
 
-    /// Starts a given op if it is ready. A host function has to wait for the one that is running: the driver runs one at
-    /// a time, and on a machine without threads the running one may itself be the caller.
+    /// Starts a given op if it is ready. A host function has to wait for the one that is running: the driver
+    /// runs one at a time, and on a machine without threads the running one may itself be the caller.
     pub fn start(&mut self, id: OpId) -> Option<(OpId, W)> {
         let host_is_busy = self.host_is_busy();
         let op = self.ops.get_mut(id)?;
@@ -300,15 +308,23 @@ impl<W: Work> Engine<W> {
             op.state = State::Running;
             self.running += 1;
         }
-        Some((id, op.work.take()))
+        let work = op.work.take();
+        let lane = self.lane_of(id);
+        self.lanes[lane].running.push(id);
+        Some((id, work))
     }
 
-    /// True if a host function has to wait for another.
+    /// `true` if a host function has to wait for another.
     fn host_is_busy(&self) -> bool {
         self.lanes.len() == 1 && self.running_host > 0
     }
 
     fn stopped(&mut self, id: OpId, work: &W) {
+        let lane = self.lane_of(id);
+        let running = &mut self.lanes[lane].running;
+        if let Some(at) = running.iter().position(|running| *running == id) {
+            running.swap_remove(at);
+        }
         if self.ops.get(id).is_some_and(|op| op.state == State::Running) {
             self.running -= 1;
         }
@@ -344,7 +360,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// True if an op of a lane waits for memory to change.
+    /// `true` if an op of a lane waits for memory to change.
     pub fn has_parked(&self, lane: usize) -> bool {
         !self.lanes[lane].parked.is_empty()
     }

@@ -1,8 +1,9 @@
 //! Search for the ops that a wait needs: back from its targets to the ops that could run now.
 //!
-//! A queue runs in order, so of each queue only the oldest unfinished op, its *head*, can matter. An op waits for its
-//! queue's head; a head waits for ops of other queues, and so for their heads, and for ops beside a chain, which may wait
-//! for each other. The walk visits each queue and each op beside a chain once, however many ops are in the queues.
+//! A queue runs in order, so of each queue only the oldest unfinished op, its *head*, can matter. An op waits
+//! for its queue's head; a head waits for ops of other queues, and so for their heads, and for ops beside a
+//! chain, which may wait for each other. The walk visits each queue and each op beside a chain once, however
+//! many ops are in the queues.
 
 use smallvec::SmallVec;
 
@@ -42,7 +43,8 @@ impl<W: Work> Engine<W> {
         stuck
     }
 
-    /// The newest unfinished op of every queue. Each time another queue comes first, so that each has its turn.
+    /// The newest unfinished op of every queue. Each time another queue comes first, so that each has its
+    /// turn.
     pub fn tails_in_turn(&mut self) -> Vec<OpId> {
         let mut tails: Vec<OpId> = self.queues.iter().filter_map(|queue| queue.tail).collect();
         self.turns += 1;
@@ -92,7 +94,8 @@ impl<W: Work> Engine<W> {
         None
     }
 
-    /// Puts an op that stands beside a chain on the stack, once in a walk; `false` if it does not stand there.
+    /// Puts an op that stands beside a chain on the stack, once in a walk; `false` if it does not stand
+    /// there.
     fn push_beside(&mut self, id: OpId, stack: &mut SmallVec<[OpId; 16]>) -> bool {
         let walk = self.walks;
         let Some(op) = self.ops.get_mut(id).filter(|op| op.beside) else { return false };

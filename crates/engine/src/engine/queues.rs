@@ -62,7 +62,7 @@ impl<W: Work> Engine<W> {
         self.queues.iter().map(|queue| queue.recent.len()).sum()
     }
 
-    /// True if the queue exists; a retired one does until its last op is done.
+    /// `true` if the queue exists; a retired one does until its last op is done.
     pub fn is_live(&self, id: QueueId) -> bool {
         self.queues.get(id.index()).is_some_and(|queue| queue.generation == id.generation)
     }
@@ -93,8 +93,8 @@ impl<W: Work> Engine<W> {
         queue.busy_until = queue.busy_until.max(time);
     }
 
-    /// The newest unfinished op of every queue, those of destroyed streams included: when these are done, so is
-    /// everything that is enqueued now.
+    /// The newest unfinished op of every queue, those of destroyed streams included: when these are done, so
+    /// is everything that is enqueued now.
     pub fn all_tails(&self) -> impl Iterator<Item = OpId> {
         self.queues.iter().filter_map(|queue| queue.tail)
     }
@@ -119,8 +119,8 @@ impl<W: Work> Engine<W> {
         self.queue_mut(later).clock = joined;
     }
 
-    /// Makes a hub's next op wait for everything in its spokes. Only those that got an op since the hub's previous one need
-    /// naming: the previous one has waited for the rest.
+    /// Makes a hub's next op wait for everything in its spokes. Only those that got an op since the hub's
+    /// previous one need naming: the previous one has waited for the rest.
     pub fn follow_spokes(&mut self, hub: QueueId, before: &mut SmallVec<[OpId; 4]>) {
         let mut recent = std::mem::take(&mut self.queue_mut(hub).recent);
         for queue in recent.drain(..) {
@@ -133,7 +133,8 @@ impl<W: Work> Engine<W> {
         self.queue_mut(hub).recent = recent;
     }
 
-    /// Makes a spoke's next op wait for everything in its hub. If the spoke got an op since the hub did, it already does.
+    /// Makes a spoke's next op wait for everything in its hub. If the spoke got an op since the hub did, it
+    /// already does.
     pub fn follow_hub(&mut self, queue: QueueId, hub: QueueId, before: &mut SmallVec<[OpId; 4]>) {
         if !self.queue(queue).has_followed {
             self.follow(queue, hub, before);
@@ -142,8 +143,8 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// Brings the clock of a hub or of one of its spokes up to what their order puts before its next op, and enqueues
-    /// nothing.
+    /// Brings the clock of a hub or of one of its spokes up to what their order puts before its next op, and
+    /// enqueues nothing.
     pub fn catch_up(&mut self, queue: QueueId, hub: QueueId) {
         if queue == hub {
             let recent = std::mem::take(&mut self.queue_mut(hub).recent);

@@ -20,7 +20,7 @@ pub(crate) fn load() -> Outcome<Driver> {
     Ok(unsafe { Driver::load_from(&path) }?)
 }
 
-/// What became of a program.
+/// A program that has ended: its output, and the folder of its files.
 pub(crate) struct Ended {
     pub(crate) output: Output,
     folder: PathBuf,
@@ -84,7 +84,7 @@ impl Ended {
         Ok(std::fs::read_to_string(self.folder.join(name))?)
     }
 
-    /// How often a function was called, by the report.
+    /// The number of calls of a function, by the report.
     pub(crate) fn calls_of(&self, function: &str) -> Outcome<u64> {
         let report = self.json("report.json")?;
         let calls = report["calls"].as_array().ok_or("a report has calls")?.clone();

@@ -56,7 +56,7 @@ fn without_a_report_findings_and_leaks_are_said_on_standard_error() -> Outcome {
 }
 
 #[test]
-fn a_call_in_which_something_is_found_fails_if_that_is_asked_for() -> Outcome {
+fn a_call_with_a_finding_fails_if_that_is_asked_for() -> Outcome {
     let ended = Program::named("races", "fails")?.with(CHECK_VARIABLE, "fail").run()?;
     assert_eq!(ended.output.status.code(), Some(1), "{}", ended.said());
     Ok(())
@@ -100,6 +100,19 @@ fn people_read_the_report_on_standard_error_or_in_a_file_of_any_other_name() -> 
     let ended = Program::named("copies", "text")?.with(REPORT_VARIABLE, "report.txt").run()?;
     let text = ended.text("report.txt")?;
     assert!(text.contains("cuMemFree_v2, of these 1 CUDA_ERROR_INVALID_VALUE (1)"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn advice_about_machine_code_is_given_once_in_two_lines() -> Outcome {
+    let ended = Program::named("loads machine code", "advice")?.with(REPORT_VARIABLE, "report.txt").run()?;
+    let text = ended.text("report.txt")?;
+    let advice: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("advice: ")).collect();
+    assert_eq!(advice.len(), 2, "{text}");
+    assert!(advice[0].contains("-lineinfo") && advice[1].contains("-arch=compute_"), "{text}");
+    assert_eq!(text.matches("lineinfo=True").count(), 2, "for two libraries: {text}");
+    let said = Program::named("loads machine code", "advice")?.run()?.said();
+    assert_eq!(said.lines().filter(|line| line.starts_with("warploom: ")).count(), 2, "{said}");
     Ok(())
 }
 

@@ -22,6 +22,7 @@ fn the_program_that_was_asked_for() -> Outcome {
     unsafe { libc::alarm(SECONDS) };
     match program.as_str() {
         "copies" => copies(),
+        "loads machine code" => loads_machine_code(),
         "races" => races(),
         "initialises" => initializes(CUresult::CUDA_SUCCESS),
         "cannot initialise" => initializes(CUresult::CUDA_ERROR_SYSTEM_NOT_READY),
@@ -43,7 +44,7 @@ fn exit(code: i32) -> ! {
     unsafe { libc::exit(code) }
 }
 
-/// What handlers that get no argument work with.
+/// The driver and the memory for handlers that get no argument.
 static LEFT: OnceLock<(Driver, CUdeviceptr)> = OnceLock::new();
 
 /// A driver with a current context on this thread, and memory.
@@ -72,6 +73,17 @@ fn copies() -> Outcome {
     exit(0)
 }
 
+/// Loads a cubin without PTX, twice.
+fn loads_machine_code() -> Outcome {
+    let (driver, _) = begin()?;
+    let (image, mut module) = (include_bytes!("../../../sim/tests/kernels/images/plain.cubin"), null_mut());
+    for _ in 0..2 {
+        let refused = call!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()));
+        assert_eq!(code_of(refused), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+    }
+    exit(0)
+}
+
 /// Fills memory in one stream and reads it in another, with nothing between.
 fn races() -> Outcome {
     let (driver, memory) = begin()?;
@@ -95,7 +107,8 @@ fn initializes(expected: CUresult) -> Outcome {
 
 extern "C" fn free_what_is_left() {
     let Some((driver, memory)) = LEFT.get() else { exit(3) };
-    // The thread's context is gone with the thread's storage, if this is a thread of Rust's; freeing needs none.
+    // The thread's context is gone with the thread's storage, if this is a thread of Rust's; freeing needs
+    // none.
     let code = code_of(call!(driver.cuMemFree_v2(*memory)));
     if code != CUresult::CUDA_SUCCESS {
         // SAFETY: ends the process at once, with a code that the test does not expect.
@@ -129,7 +142,8 @@ thread_local! {
     static LATE: RefCell<Option<FreesLate>> = const { RefCell::new(None) };
 }
 
-/// Destructors of thread storage run in an order that nobody knows; some of these run when the library's own is gone.
+/// Destructors of thread storage run in an unspecified order; some of these run when the library's own
+/// is gone.
 fn frees_with_its_thread() -> Outcome {
     EARLY.with(|early| drop(early.borrow_mut().take()));
     let (driver, memory) = begin()?;

@@ -3,14 +3,14 @@
 use crate::child::{Outcome, Program};
 
 #[test]
-fn what_an_exit_handler_frees_is_freed_and_counted() -> Outcome {
+fn memory_freed_by_an_exit_handler_is_freed_and_counted() -> Outcome {
     let ended = Program::named("frees in an exit handler", "handler")?.succeed()?;
     assert_eq!(ended.calls_of("cuMemFree_v2")?, 1);
     Ok(())
 }
 
 #[test]
-fn what_goes_with_a_thread_is_freed_and_counted() -> Outcome {
+fn memory_freed_by_thread_storage_is_freed_and_counted() -> Outcome {
     let ended = Program::named("frees with its thread", "storage")?.succeed()?;
     assert_eq!((ended.calls_of("cuMemFree_v2")?, ended.calls_of("cuCtxSynchronize")?), (3, 3));
     Ok(())
@@ -27,7 +27,7 @@ fn any_thread_can_exit() -> Outcome {
 }
 
 #[test]
-fn nobody_waits_at_exit_for_work_that_runs() -> Outcome {
+fn exit_does_not_wait_for_work_in_flight() -> Outcome {
     let ended = Program::named("exits while work runs", "running")?.succeed()?;
     assert_eq!(ended.calls_of("cuMemsetD8Async")?, 2000);
     Ok(())

@@ -94,7 +94,7 @@ pub(crate) fn extend(signed: bool, wrap: bool, value: u32, length: u32) -> u32 {
     }
 }
 
-/// How `prmt` picks its four bytes.
+/// The byte selection mode of `prmt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permutation {
     /// A nibble of the selector for each byte; its highest bit replicates the sign.

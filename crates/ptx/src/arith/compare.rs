@@ -44,7 +44,7 @@ impl Comparison {
         })
     }
 
-    /// True if integers can be compared so.
+    /// `true` if integers can be compared so.
     pub(crate) fn suits_integers(self) -> bool {
         use Comparison::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
         matches!(self, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual)
@@ -53,7 +53,7 @@ impl Comparison {
 
 /// A type that can be compared; ordered comparisons are false where an operand is NaN.
 pub(crate) trait Comparable: PartialOrd + Copy {
-    /// True if one of `self` and `other` is NaN.
+    /// `true` if one of `self` and `other` is NaN.
     fn unordered(self, other: Self) -> bool;
 }
 

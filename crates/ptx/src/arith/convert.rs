@@ -9,7 +9,7 @@ pub(crate) enum Number {
     Integer {
         /// Number of bits.
         bits: u32,
-        /// True if the highest is a sign.
+        /// `true` if the highest is a sign.
         signed: bool,
     },
     /// A floating-point number.

@@ -1,6 +1,6 @@
 //! Floating-point formats, and rounding of an exact value to one of them.
 
-/// Where an inexact result goes.
+/// Rounding mode of inexact results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     /// To the nearest, ties to even: `.rn`, `.rni`.
@@ -16,8 +16,8 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// True if a magnitude is rounded up, given its last kept bit and how the remainder compares with half of
-    /// it.
+    /// `true` if a magnitude is rounded up, given its last kept bit and how the remainder compares with half
+    /// of it.
     fn away(self, negative: bool, odd: bool, rest: Rest) -> bool {
         match self {
             Rounding::Nearest => rest == Rest::More || (rest == Rest::Half && odd),

@@ -33,9 +33,9 @@ impl Direct {
     /// Addresses of `range`, whose bytes lie at `host`.
     ///
     /// # Safety
-    /// As long as the [`Memory`](crate::Memory) that returns it lives, as many bytes at `host` can be read, and
-    /// written if `writable`, and no Rust reference to plain data points to any of them. Kernels and other threads may
-    /// race for them, as [`bytes`] says.
+    /// As long as the [`Memory`](crate::Memory) that returns it lives, as many bytes at `host` can be read,
+    /// and written if `writable`, and no Rust reference to plain data points to any of them. Kernels and
+    /// other threads may race for them, as [`bytes`] says.
     pub unsafe fn new(range: std::ops::Range<u64>, host: *mut u8, writable: bool) -> Direct {
         Direct { start: range.start, end: range.end, host, writable }
     }
@@ -43,13 +43,13 @@ impl Direct {
     /// No memory at all.
     pub(crate) const NONE: Direct = Direct { start: 0, end: 0, host: std::ptr::null_mut(), writable: false };
 
-    /// True if an address lies in the range.
+    /// `true` if an address lies in the range.
     #[inline(always)]
     pub(crate) fn contains(&self, address: u64) -> bool {
         self.start <= address && address < self.end
     }
 
-    /// Where bytes lie, if all of them are in the range.
+    /// The host pointer to bytes, if all of them are in the range.
     #[inline(always)]
     fn place(&self, address: u64, bytes: u64, writes: bool) -> Option<*mut u8> {
         let offset = address.wrapping_sub(self.start);
@@ -162,13 +162,13 @@ impl Direct {
         matches!(bytes, 2 | 4 | 8).then(|| unsafe { bytes::update(at, bytes, change) })
     }
 
-    /// True if a word can be updated.
+    /// `true` if a word can be updated.
     #[inline(always)]
     pub(crate) fn holds_word(&self, address: u64, bytes: usize) -> bool {
         self.place(address, bytes as u64, true).is_some_and(|at| at.addr().is_multiple_of(bytes))
     }
 
-    /// True if an element can be accessed.
+    /// `true` if an element can be accessed.
     #[inline(always)]
     pub(crate) fn holds<const N: usize>(&self, address: u64, writes: bool) -> bool {
         self.place(address, N as u64, writes).is_some()

@@ -1,6 +1,8 @@
 //! Services of the host that runs a kernel: output, the heap, conditions, time, and callbacks for observers.
 
 use super::access::{Access, Fault};
+use super::bounds::Bounds;
+use super::trap::TrapKind;
 
 /// The number of the cluster's barrier, which no instruction can name: those of the block are 0 to 15.
 pub(crate) const CLUSTER_BARRIER: u32 = 16;
@@ -14,6 +16,17 @@ pub trait Host {
     /// True if [`shared`](Self::shared) and [`event`](Self::event) are to be called; if not, they cost
     /// nothing.
     const WATCHES_SHARED: bool = false;
+
+    /// The bounds that accesses to shared, local and parameter memory are held to; asked at the launch.
+    fn bounds(&self) -> Bounds {
+        Bounds::Declared
+    }
+
+    /// Sees an access beyond declared bounds that hardware lets pass. The lowest of its lanes is the first to
+    /// go beyond.
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        let _ = (access, kind);
+    }
 
     /// Takes the output of one thread's `printf`.
     fn print(&self, text: &str) {
@@ -46,14 +59,19 @@ pub trait Host {
         None
     }
 
-    /// The value of `%globaltimer`, in nanoseconds.
-    fn nanoseconds(&self) -> u64 {
-        0
+    /// The value of `%globaltimer`, in nanoseconds, so many cycles after the block's start.
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        cycles
     }
 
-    /// The value of `%clock64`, given the instructions that the warp has carried out.
-    fn clock(&self, instructions: u64) -> u64 {
-        instructions
+    /// The value of `%clock64`, so many cycles after the block's start.
+    fn clock(&self, cycles: u64) -> u64 {
+        cycles
+    }
+
+    /// Cycles of the device's clock in so many nanoseconds.
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        nanoseconds
     }
 
     /// Sees an access of lanes to shared memory; a write, before it is done. `place` is the offset of the
@@ -134,6 +152,14 @@ pub enum Event {
 impl<T: Host> Host for &T {
     const WATCHES_SHARED: bool = T::WATCHES_SHARED;
 
+    fn bounds(&self) -> Bounds {
+        T::bounds(self)
+    }
+
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        T::overrun(self, access, kind);
+    }
+
     fn print(&self, text: &str) {
         T::print(self, text);
     }
@@ -154,12 +180,16 @@ impl<T: Host> Host for &T {
         T::device_value(self, kind, number)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        T::nanoseconds(self)
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        T::nanoseconds(self, cycles)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        T::clock(self, instructions)
+    fn clock(&self, cycles: u64) -> u64 {
+        T::clock(self, cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        T::cycles(self, nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
@@ -174,6 +204,14 @@ impl<T: Host> Host for &T {
 impl<T: Host> Host for std::sync::Arc<T> {
     const WATCHES_SHARED: bool = T::WATCHES_SHARED;
 
+    fn bounds(&self) -> Bounds {
+        T::bounds(self)
+    }
+
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        T::overrun(self, access, kind);
+    }
+
     fn print(&self, text: &str) {
         T::print(self, text);
     }
@@ -194,12 +232,16 @@ impl<T: Host> Host for std::sync::Arc<T> {
         T::device_value(self, kind, number)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        T::nanoseconds(self)
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        T::nanoseconds(self, cycles)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        T::clock(self, instructions)
+    fn clock(&self, cycles: u64) -> u64 {
+        T::clock(self, cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        T::cycles(self, nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {

@@ -29,6 +29,8 @@ pub struct Launch<'l> {
     pub processors: u32,
     /// The values of `%envreg0` to `%envreg31`.
     pub environment: [u32; 32],
+    /// Cycles of the device's clock that an instruction of a warp takes.
+    pub cycles_per_instruction: u32,
 }
 
 impl Default for Launch<'_> {
@@ -45,6 +47,7 @@ impl Default for Launch<'_> {
             id: 1,
             processors: 1,
             environment: [0; 32],
+            cycles_per_instruction: 1,
         }
     }
 }
@@ -88,7 +91,7 @@ pub enum LaunchError {
     Shared(u64),
 }
 
-/// Where a thread lies in a block of a shape.
+/// The coordinates of a thread in a block of a shape.
 pub(crate) fn coordinates([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
     [number % width, number / width % height, number / width / height]
 }

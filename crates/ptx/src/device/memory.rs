@@ -42,7 +42,7 @@ pub trait Memory: Sync {
         None
     }
 
-    /// True if bytes hold this value already; called by the race detector. The default is false.
+    /// `true` if bytes hold this value already; called by the race detector. The default is false.
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {
         let _ = (address, bytes);
         false
@@ -56,7 +56,7 @@ pub struct HeapProblem {
     pub address: u64,
     /// The block that it is in, or is near to.
     pub block: Range<u64>,
-    /// True if it is in the block, and the block was freed.
+    /// `true` if it is in the block, and the block was freed.
     pub freed: bool,
 }
 

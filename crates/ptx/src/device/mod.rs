@@ -9,6 +9,7 @@
 //! The interpreter and the race detector are both written against these traits, and know nothing of each other.
 
 pub(crate) mod access;
+pub(crate) mod bounds;
 pub(crate) mod direct;
 pub(crate) mod host;
 pub(crate) mod launch;
@@ -17,6 +18,7 @@ pub(crate) mod trap;
 pub(crate) mod vec_memory;
 
 pub use access::{Access, Fault};
+pub use bounds::Bounds;
 pub use direct::Direct;
 pub use host::{Event, Freed, Host, Touch};
 pub use launch::{Launch, LaunchError};

@@ -46,7 +46,7 @@ impl VecMemory {
     /// The address of that many bytes, a multiple of 256.
     ///
     /// # Panics
-    /// When the range is used up.
+    /// If the range is used up.
     pub fn reserve(&self, bytes: usize) -> u64 {
         let start = self.used.fetch_add((bytes as u64).next_multiple_of(256), Ordering::Relaxed);
         assert!(
@@ -60,7 +60,7 @@ impl VecMemory {
     /// The address of a copy of some bytes.
     ///
     /// # Panics
-    /// When the range is used up.
+    /// If the range is used up.
     pub fn upload(&self, bytes: &[u8]) -> u64 {
         let address = self.reserve(bytes.len());
         for (byte, at) in bytes.iter().zip(address - Self::BASE..) {
@@ -72,7 +72,7 @@ impl VecMemory {
     /// A copy of some bytes.
     ///
     /// # Panics
-    /// When they lie outside of the range.
+    /// If they are out of bounds.
     pub fn read(&self, address: u64, bytes: usize) -> Vec<u8> {
         (0..bytes as u64).map(|index| self.byte(address - Self::BASE + index)).collect()
     }
@@ -80,7 +80,7 @@ impl VecMemory {
     /// The program with its variables in this memory.
     ///
     /// # Panics
-    /// When the range is used up.
+    /// If the range is used up.
     #[must_use]
     pub fn place(&self, program: &Program) -> Program {
         let variables = program.variables();
@@ -112,7 +112,7 @@ impl VecMemory {
         let _ = self.words[(at / 8) as usize].fetch_update(Ordering::Relaxed, Ordering::Relaxed, set);
     }
 
-    /// Where an access starts, if all of it is inside.
+    /// The offset of an access, if all of it is in bounds.
     fn range(&self, address: u64, bytes: usize) -> Result<u64, Fault> {
         let start = address.checked_sub(Self::BASE).ok_or(Fault { address })?;
         let size = self.words.len() as u64 * 8;

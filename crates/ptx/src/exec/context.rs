@@ -1,6 +1,8 @@
 //! The launched kernel, as all of its blocks share it.
 
+use crate::device::bounds::Bounds;
 use crate::device::launch::coordinates;
+use crate::device::trap::{Trap, TrapKind};
 use crate::lanes::Words;
 use crate::program::Program;
 
@@ -16,14 +18,17 @@ pub(crate) struct Context<M> {
     /// True if the launch gave the shape of clusters.
     pub(crate) explicit_cluster: bool,
     pub(crate) dynamic_shared: u32,
+    pub(crate) bounds: Bounds,
     pub(crate) arguments: Vec<u8>,
     pub(crate) memory: M,
     pub(crate) id: u64,
     pub(crate) processors: u32,
     pub(crate) environment: [u32; 32],
+    /// Cycles that an instruction of a warp takes.
+    pub(crate) cycles_per_instruction: u64,
     /// Bytes of the stack that a thread has.
     pub(crate) stack: u32,
-    /// Where the threads of each warp lie in their block: a row for each axis.
+    /// The coordinates of the threads of each warp in their block: a row for each axis.
     pub(crate) places: Vec<[Words; 3]>,
 }
 
@@ -38,9 +43,24 @@ impl<M> Context<M> {
         self.cluster.iter().product()
     }
 
-    /// Where a thread lies in its block.
+    /// The coordinates of a thread in its block.
     pub(crate) fn thread(&self, number: u32) -> [u32; 3] {
         coordinates(self.block, number)
+    }
+
+    /// A failure of a thread, by its number in the block, at an instruction.
+    pub(crate) fn trap(&self, kind: TrapKind, block: [u32; 3], thread: u32, pc: u32) -> Trap {
+        let code = &self.program.code;
+        let index = pc as usize;
+        Trap {
+            kind,
+            kernel: code.functions[self.function as usize].name.clone(),
+            block,
+            thread: self.thread(thread),
+            instruction: code.names[code.spelled[index] as usize].clone(),
+            place: code.places[index],
+            source: self.program.source(pc).map(|(file, line)| (file.to_owned(), line)),
+        }
     }
 
     /// Shared memory that the kernel declares.
@@ -48,8 +68,14 @@ impl<M> Context<M> {
         self.program.code.functions[self.function as usize].shared
     }
 
+    /// Shared memory of the launch, as the kernel and the launch ask for it.
     pub(crate) fn shared_bytes(&self) -> u32 {
         let declared = self.kernel_shared();
         if self.dynamic_shared == 0 { declared } else { declared.next_multiple_of(16) + self.dynamic_shared }
+    }
+
+    /// Shared memory that a block can access.
+    pub(crate) fn shared_room(&self) -> u32 {
+        self.bounds.shared(self.shared_bytes())
     }
 }

@@ -30,4 +30,4 @@ mod warp;
 
 pub use grid::block::Block;
 pub use grid::crew::Crew;
-pub use grid::{Grid, Step};
+pub use grid::{Cost, Grid, Step};

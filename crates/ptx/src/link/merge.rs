@@ -6,7 +6,7 @@ use crate::syntax::{Features, Header, Item, ItemKind, Lexer, Module, Version, Wo
 /// A text with all that is known about it.
 pub(super) struct Source<'a, 't> {
     pub(super) names: &'a Names<'t>,
-    /// Which of the parts it is.
+    /// The index of the part.
     pub(super) index: usize,
     pub(super) module: &'a Module<'t>,
     pub(super) items: &'a [Item],

@@ -202,7 +202,7 @@ impl<'t> Names<'t> {
         conflicts
     }
 
-    /// True if there is a definition for a name, as the text of a symbol sees it.
+    /// `true` if there is a definition for a name, as the text of a symbol sees it.
     fn is_provided(&self, name: &str, symbol: &Symbol) -> bool {
         let in_part = |one: &Symbol| one.part == symbol.part && one.is_definition;
         self.chosen.contains_key(name)
@@ -216,7 +216,7 @@ impl<'t> Names<'t> {
         self.renamed[part].get(name).map(String::as_str)
     }
 
-    /// True if a function goes to the merged text, as this part has it.
+    /// `true` if a function goes to the merged text, as this part has it.
     pub(super) fn keeps_function(&self, part: usize, function: &Function<'_>) -> bool {
         match (function.linkage, &function.body) {
             (Linkage::Internal, body) => body.is_some(),
@@ -230,7 +230,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// True if a variable goes to the merged text, as this part has it.
+    /// `true` if a variable goes to the merged text, as this part has it.
     pub(super) fn keeps_variable(&self, part: usize, variable: &Variable<'_>) -> bool {
         match variable.linkage {
             Linkage::Internal => true,

@@ -37,13 +37,13 @@ pub(crate) enum HalfType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compared {
     Int(Int),
-    /// True if subnormals are zeros.
+    /// `true` if subnormals are zeros.
     F32(bool),
     F64,
     Half(HalfType, bool),
 }
 
-/// How a comparison meets the third operand.
+/// The operator that combines a comparison with the third operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     None,
@@ -115,7 +115,7 @@ pub(crate) enum Cast {
     SingleToBrain,
 }
 
-/// How a carry goes in and out.
+/// Carry in and carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Carry {
     pub(crate) long: bool,
@@ -248,7 +248,7 @@ pub(crate) enum Compute {
     DivideSingle(Mode),
     ReciprocalSingle(Mode),
     RootSingle(Mode),
-    /// True if subnormals are zeros.
+    /// `true` if subnormals are zeros.
     QuotientApproximate(bool),
     QuotientFull(bool),
     Approximate(Function, bool),
@@ -337,6 +337,6 @@ pub(crate) enum Compute {
     PredicateXor,
     /// All lanes as the raw `a`: 0 or all ones.
     PredicateConstant,
-    /// True if the address `a` lies in a window, or in none: see `Window`.
+    /// `true` if the address `a` lies in a window, or in none: see `Window`.
     InWindow(super::window::Window),
 }

@@ -9,7 +9,7 @@ use crate::lanes::Row;
 pub(crate) struct Constants {
     pub(crate) words: Vec<Row<u32>>,
     pub(crate) longs: Vec<Row<u64>>,
-    /// Where variables of the constant space lie: first address, and the one behind the last.
+    /// Address ranges of variables of the constant space: the first address, and the one after the last.
     pub(crate) ranges: Vec<(u64, u64)>,
 }
 

@@ -35,8 +35,12 @@ pub(crate) struct Function {
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) required_cluster: Option<[u32; 3]>,
     pub(crate) max_cluster_blocks: Option<u32>,
+    /// Launches must say, or the kernel must, which clusters they have.
+    pub(crate) explicit_cluster: bool,
+    /// Launches count clusters instead of blocks.
+    pub(crate) blocks_are_clusters: bool,
     pub(crate) builtin: Option<Builtin>,
-    /// Where its text reads and writes registers, in the order of the instructions.
+    /// Reads and writes of registers in its text, in the order of the instructions.
     pub(crate) touches: Box<[Touch]>,
     pub(crate) max_registers: Option<u32>,
     pub(crate) min_blocks: Option<u32>,

@@ -106,6 +106,16 @@ impl<'p> Kernel<'p> {
         self.function().max_cluster_blocks
     }
 
+    /// True if it runs in clusters only (`.explicitcluster`): of the shape that the text or the launch gives.
+    pub fn needs_cluster(self) -> bool {
+        self.function().explicit_cluster
+    }
+
+    /// True if launches count clusters instead of blocks (`.blocksareclusters`).
+    pub fn counts_clusters(self) -> bool {
+        self.function().blocks_are_clusters
+    }
+
     /// The threads that every block must have, where the text says it.
     pub fn required_threads(self) -> Option<[u32; 3]> {
         self.function().required_threads

@@ -78,7 +78,7 @@ pub(crate) struct Product {
     pub(crate) k: u16,
     /// Elements of `a` and `b`.
     pub(crate) factors: [Element; 2],
-    /// True if `d` and `c` are halves in pairs instead of singles.
+    /// `true` if `d` and `c` are halves in pairs instead of singles.
     pub(crate) halves: [bool; 2],
     pub(crate) ending: Ending,
     /// Of `mma.sp`: which lanes of every four say where the elements of `a` belong, in a register behind `c`.
@@ -107,9 +107,9 @@ impl Product {
 /// `mma.m8n8k4` of halves: four products, each of eight lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quads {
-    /// True if `a` and `b` lie row by row.
+    /// `true` if `a` and `b` lie row by row.
     pub(crate) rows: [bool; 2],
-    /// True if `d` and `c` are halves in pairs instead of singles.
+    /// `true` if `d` and `c` are halves in pairs instead of singles.
     pub(crate) halves: [bool; 2],
 }
 
@@ -134,16 +134,16 @@ pub(crate) struct Fragment {
     pub(crate) bits: u8,
     /// A sum, or a factor.
     pub(crate) sum: bool,
-    /// True if tiles have 16 lines instead of 8.
+    /// `true` if tiles have 16 lines instead of 8.
     pub(crate) tall: bool,
-    /// True if lines lie in memory as a whole; if not, elements across them are neighbours.
+    /// `true` if lines lie in memory as a whole; if not, elements across them are neighbours.
     pub(crate) along: bool,
     /// From registers to memory.
     pub(crate) store: bool,
     /// Registers of each lane, copies of others among them.
     pub(crate) registers: u8,
     pub(crate) space: Space,
-    /// True if the address is 64 bits wide.
+    /// `true` if the address is 64 bits wide.
     pub(crate) wide: bool,
 }
 
@@ -154,8 +154,8 @@ pub(crate) struct Transfer {
     pub(crate) transposed: bool,
     /// From registers to memory.
     pub(crate) store: bool,
-    /// True if the address is 64 bits wide.
+    /// `true` if the address is 64 bits wide.
     pub(crate) wide: bool,
-    /// True if the address is a generic one.
+    /// `true` if the address is a generic one.
     pub(crate) generic: bool,
 }

@@ -54,7 +54,7 @@ pub struct Program {
 pub(crate) struct Code {
     pub(crate) header: Header,
     pub(crate) instructions: Vec<Instruction>,
-    /// Where each instruction stands.
+    /// The position of each instruction in the text.
     pub(crate) places: Vec<Position>,
     /// The name of each instruction, opcode and modifiers, as an index of `names`.
     pub(crate) spelled: Vec<u32>,
@@ -68,8 +68,23 @@ pub(crate) struct Code {
     pub(crate) conversions: Vec<Conversion>,
     /// Slots and targets of instructions that have more of them than fit.
     pub(crate) lists: Vec<Slot>,
+    /// Loads of which not all bytes are used: the instruction, and a bit for each byte that is.
+    used_bytes: Vec<(u32, u32)>,
+    warnings: Vec<String>,
     variables: Vec<Variable>,
     relocations: Vec<Relocation>,
+}
+
+impl Code {
+    /// The bytes that a load uses, a bit for each, if it is said.
+    #[inline]
+    pub(crate) fn used_bytes(&self, pc: u32) -> Option<u32> {
+        if self.used_bytes.is_empty() {
+            return None;
+        }
+        let index = self.used_bytes.binary_search_by_key(&pc, |(pc, _)| *pc).ok()?;
+        Some(self.used_bytes[index].1)
+    }
 }
 
 impl Program {
@@ -91,6 +106,11 @@ impl Program {
     pub fn from_text(text: &str) -> Result<Program, Error> {
         let module = Module::parse(text)?;
         decode::decode(&module).map_err(|refusal| refusal.in_text(text))
+    }
+
+    /// Remarks about the text that did not keep it from being decoded: pragmas that are not known.
+    pub fn warnings(&self) -> &[String] {
+        &self.code.warnings
     }
 
     /// Refuses a text that no others could be added to so that it runs.

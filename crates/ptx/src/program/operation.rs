@@ -52,7 +52,7 @@ pub(crate) enum Operation {
     Shuffle(Shuffle),
     /// Predicates of all lanes: `d`, `a` (negated where raw `b` is 1), the mask.
     Vote(Vote),
-    /// Which lanes run: `d`.
+    /// The mask of active lanes: `d`.
     ActiveMask,
     /// Lanes with the same value: `d`, a predicate for all, `a`, the mask.
     Match {
@@ -119,6 +119,15 @@ pub(crate) struct AccessForm {
     pub(crate) wide: bool,
     /// True if other threads may be expected to do the same at the same time: volatile, relaxed and stronger.
     pub(crate) strong: bool,
+}
+
+impl AccessForm {
+    /// Bytes of global memory that some lanes access, if it is not known to be another memory.
+    #[inline(always)]
+    pub(crate) fn global_bytes(&self, lanes: u32) -> u64 {
+        let is_global = matches!(self.space, Space::Global | Space::Generic);
+        if is_global { u64::from(self.bytes) * u64::from(self.count) * u64::from(lanes.count_ones()) } else { 0 }
+    }
 }
 
 /// The form of an atomic operation: its operation, type and space.
@@ -233,7 +242,7 @@ pub(crate) enum Vote {
     Ballot,
 }
 
-/// How the values of a warp become one.
+/// The operator of a reduction over a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
     Add,
@@ -277,14 +286,14 @@ pub(crate) enum Special {
     LanesGreaterEqual,
     DynamicShared,
     TotalShared,
-    /// Where shared memory of the launch starts.
+    /// The start of dynamic shared memory.
     DynamicBase,
     /// Registers that the driver fills.
     Environment(u8),
-    /// Which cluster of the grid, and how many there are.
+    /// The index of the cluster in the grid, and the number of clusters.
     Cluster(u8),
     Clusters(u8),
-    /// Which block of its cluster, and how many that has.
+    /// The index of the block in its cluster, and the number of blocks there.
     ClusterBlock(u8),
     ClusterSize(u8),
     ClusterRank,
@@ -297,6 +306,12 @@ impl Special {
     /// True if it has 64 bits.
     pub(crate) fn is_long(self) -> bool {
         matches!(self, Special::Clock64 | Special::Timer | Special::Grid)
+    }
+
+    /// True if it tells the time.
+    pub(crate) fn is_time(self) -> bool {
+        use Special::{Clock, Clock64, ClockHigh, Timer, TimerHigh, TimerLow};
+        matches!(self, Clock | ClockHigh | Clock64 | Timer | TimerLow | TimerHigh)
     }
 
     /// The register of a name, and of an element where it has some.

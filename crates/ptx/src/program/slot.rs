@@ -46,7 +46,7 @@ impl Slot {
     }
 }
 
-/// Which lanes an instruction is for.
+/// The guard of an instruction: the lanes that run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Guard(u32);
 

@@ -9,23 +9,23 @@ use crate::program::constants::Constants;
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// True if kernels may write it.
+    /// `true` if kernels may write it.
     pub space: VariableSpace,
     /// Its size in bytes.
     pub size: u64,
     /// Its alignment in bytes.
     pub alignment: u32,
-    /// True if another text defines it.
+    /// `true` if another text defines it.
     pub external: bool,
-    /// True if other texts, and the host, may know it by name.
+    /// `true` if other texts, and the host, may know it by name.
     pub visible: bool,
-    /// True if the host sees it, too: `.attribute(.managed)`.
+    /// `true` if the host sees it, too: `.attribute(.managed)`.
     pub managed: bool,
     pub(crate) initial: Vec<u8>,
     pub(crate) addresses: Vec<Inside>,
 }
 
-/// Where a variable lies.
+/// The state space of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableSpace {
     /// `.global`
@@ -64,7 +64,7 @@ pub(crate) struct Inside {
 /// A constant that is an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Relocation {
-    /// Which row of the longs.
+    /// The row of the longs.
     pub(crate) constant: u32,
     pub(crate) target: Target,
     pub(crate) offset: i64,

@@ -61,13 +61,13 @@ impl AccessRecord {
         self.warp() * 32 + self.lanes.trailing_zeros()
     }
 
-    /// True if it is by the same warp.
+    /// `true` if it is by the same warp.
     #[inline(always)]
     pub(crate) fn is_by_warp_of(&self, other: &AccessRecord) -> bool {
         self.block == other.block && self.warp() == other.warp()
     }
 
-    /// True if it is by the same instruction of the same warp, which has passed on nothing in between.
+    /// `true` if it is by the same instruction of the same warp, which has passed on nothing in between.
     pub(crate) fn is_like(&self, other: &AccessRecord) -> bool {
         self.block == other.block && self.since == other.since && self.what == other.what
     }
@@ -80,8 +80,7 @@ impl AccessRecord {
 /// A thread of a block at an instruction: its number there, and the instruction's.
 pub(crate) type At = (u32, u32);
 
-/// How a row of bytes is shared out among lanes that follow each other: each has as many bytes, a power of
-/// two.
+/// The division of a row of bytes among consecutive lanes: each has the same number of bytes, a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shares {
     pub(crate) first: u32,

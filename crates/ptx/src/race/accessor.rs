@@ -14,7 +14,7 @@ pub(crate) struct Accessor<'t> {
     pub(crate) deed: Deed,
     /// Up to here all of the block is known, and up to there all of the warp.
     pub(crate) known: [u32; 2],
-    /// True if that is all that is known.
+    /// `true` if that is all that is known.
     pub(crate) is_all: bool,
 }
 
@@ -26,7 +26,7 @@ impl<'t> Accessor<'t> {
         Some(Accessor { threads, record, deed, known: threads.known(warp), is_all: threads.is_all_known(warp) })
     }
 
-    /// True if the shared clocks of block and warp show that a recorded access happened before.
+    /// `true` if the shared clocks of block and warp show that a recorded access happened before.
     #[inline(always)]
     fn sees(&self, earlier: &AccessRecord) -> bool {
         let [block, warp] = self.known;
@@ -34,14 +34,14 @@ impl<'t> Accessor<'t> {
             && (earlier.since < block || earlier.warp() == self.record.warp() && earlier.since < warp)
     }
 
-    /// True if a recorded access to a whole row happened before, for lanes that divide the row in the same
+    /// `true` if a recorded access to a whole row happened before, for lanes that divide the row in the same
     /// way; if not, its words need a look of their own.
     #[inline(always)]
     pub(crate) fn knows_row(&self, earlier: &AccessRecord, shares: Shares) -> bool {
         self.sees(earlier) || earlier.is_by_warp_of(&self.record) && earlier.lanes == shares.pack()
     }
 
-    /// True if a recorded access happened before that of some of the lanes.
+    /// `true` if a recorded access happened before that of some of the lanes.
     #[inline(always)]
     pub(crate) fn knows(&self, earlier: &AccessRecord, lanes: u32) -> bool {
         self.sees(earlier)

@@ -22,9 +22,9 @@ const LATEST: usize = 64;
 pub(crate) struct AsyncCopies {
     /// By warp.
     warps: Vec<OfWarp>,
-    /// Which bytes of shared memory are copied to.
+    /// The bytes of shared memory that are copied to.
     into: ByteSet,
-    /// A range in which all lies that is copied from.
+    /// A range that contains all bytes that are copied from.
     from: Option<Range<u64>>,
     count: usize,
 }
@@ -75,7 +75,7 @@ impl AsyncCopies {
         self.warps[by.warp() as usize].flights.push(AsyncCopy { space, bytes, by, from, group: None });
     }
 
-    /// Where the bytes of a lane's latest copy come from.
+    /// The source range of a lane's latest copy.
     fn source(&self, by: AccessRecord) -> Option<Range<u64>> {
         let flights = self.warps[by.warp() as usize].flights.iter().rev();
         let is_it = |copy: &&AsyncCopy| {
@@ -84,7 +84,7 @@ impl AsyncCopies {
         flights.take(LATEST).find(is_it).map(|copy| copy.bytes.clone())
     }
 
-    /// True if the copy that a lane starts is in flight already: the same bytes, from the same source.
+    /// `true` if the copy that a lane starts is in flight already: the same bytes, from the same source.
     pub(crate) fn is_under_way(&self, bytes: &Range<u64>, by: AccessRecord) -> bool {
         let Some(from) = self.source(by) else { return false };
         let is_same = |copy: &AsyncCopy| {
@@ -115,7 +115,7 @@ impl AsyncCopies {
         over.into_iter().filter(|copy| copy.space == MemorySpace::Shared).collect()
     }
 
-    /// True if a copy to some bytes, or from them, may be in flight.
+    /// `true` if a copy to some bytes, or from them, may be in flight.
     pub(crate) fn is_near(&self, space: MemorySpace, bytes: Range<u64>) -> bool {
         match space {
             MemorySpace::Shared | MemorySpace::Cluster { .. } => self.into.has(bytes),

@@ -36,7 +36,7 @@ impl ByteSet {
         }
     }
 
-    /// True if any byte of a range is there.
+    /// `true` if any byte of a range is there.
     pub(crate) fn has(&self, range: Range<u64>) -> bool {
         Self::words(&range).any(|(word, bits)| self.0.get(word).is_some_and(|there| there & bits != 0))
     }

@@ -102,7 +102,7 @@ impl Detector {
         z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x)
     }
 
-    /// Where a block is among those that run; it is one of them from then on.
+    /// The index of a block among those that run; it is added if it is not one of them.
     pub(super) fn enter(&mut self, block: [u32; 3]) -> usize {
         let number = self.number(block);
         if self.blocks.get(self.last).is_none_or(|block| block.number != number) {
@@ -194,7 +194,7 @@ fn order(orders: &[MemoryOrder], program: &Program, pc: u32) -> MemoryOrder {
     orders[program.code.spelled[pc as usize] as usize]
 }
 
-/// True if a plain read met a compare-and-swap: such loops start from a guess, which the swap checks.
+/// `true` if a plain read met a compare-and-swap: such loops start from a guess, which the swap checks.
 fn is_guess(orders: &[MemoryOrder], program: &Program, conflict: &Conflict, deed: Deed, pc: u32) -> bool {
     let swaps = |pc| order(orders, program, pc).swaps;
     match (conflict.deed, deed) {

@@ -111,7 +111,7 @@ pub enum HeapMisuse {
     NotABlock,
 }
 
-/// When a block may not be there.
+/// The time at which a block may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Presence {

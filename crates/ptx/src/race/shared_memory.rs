@@ -87,7 +87,7 @@ impl Detector {
         }
     }
 
-    /// True if lanes may start the same copy, or one that is in flight.
+    /// `true` if lanes may start the same copy, or one that is in flight.
     fn may_repeat(&self, at: usize, lanes: u32, [start, share, apart]: [u64; 3]) -> bool {
         let last = start + u64::from(lanes.count_ones() - 1) * apart;
         apart == 0 || self.blocks[at].copies.is_near(MemorySpace::Shared, start..last + share)

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::detector::Detector;
 use super::hazard::{Deed, Hazard};
 use super::watches::Watches;
-use crate::device::{Access, Event, Fault, Freed, HeapProblem, Host, Launch, Memory, Touch, Trap, TrapKind};
+use crate::device::{Access, Bounds, Event, Fault, Freed, HeapProblem, Host, Launch, Memory, Touch, Trap, TrapKind};
 use crate::program::Kernel;
 
 /// A memory and host of one launch that checks the accesses of its threads.
@@ -45,7 +45,8 @@ impl<M> Watched<M> {
     /// Watches a launch of a kernel.
     pub fn new(kernel: Kernel<'_>, launch: &Launch<'_>, watches: Watches, memory: M) -> Self {
         let declared = u32::try_from(kernel.shared_bytes()).unwrap_or(u32::MAX);
-        let shared = declared.saturating_add(16).saturating_add(launch.dynamic_shared);
+        // Rounded up as hardware does it, and the dynamic part is aligned.
+        let shared = declared.saturating_add(16 + 128).saturating_add(launch.dynamic_shared);
         let cluster = launch.cluster.or(kernel.required_cluster()).unwrap_or([1; 3]).map(|side| side.max(1));
         let shape = [launch.grid, launch.block, cluster];
         let detector = Detector::new(watches, kernel.program().clone(), shape, shared);
@@ -138,6 +139,14 @@ impl<M: Memory> Memory for Watched<M> {
 impl<M: Host> Host for Watched<M> {
     const WATCHES_SHARED: bool = true;
 
+    fn bounds(&self) -> Bounds {
+        self.memory.bounds()
+    }
+
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        self.memory.overrun(access, kind);
+    }
+
     fn print(&self, text: &str) {
         self.memory.print(text);
     }
@@ -164,12 +173,16 @@ impl<M: Host> Host for Watched<M> {
         self.memory.device_value(kind, number)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        self.memory.nanoseconds()
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        self.memory.nanoseconds(cycles)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        self.memory.clock(instructions)
+    fn clock(&self, cycles: u64) -> u64 {
+        self.memory.clock(cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        self.memory.cycles(nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {

@@ -16,7 +16,7 @@ pub enum Immediate {
 pub struct Integer {
     /// The value, in two's complement if it is signed.
     pub bits: u64,
-    /// True if the top bit is a sign.
+    /// `true` if the top bit is a sign.
     pub signed: bool,
 }
 
@@ -26,7 +26,7 @@ impl Integer {
         Self { bits: value.cast_unsigned(), signed: true }
     }
 
-    /// True if it is below zero.
+    /// `true` if it is below zero.
     pub fn is_negative(self) -> bool {
         self.signed && self.bits.cast_signed() < 0
     }

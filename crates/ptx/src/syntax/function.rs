@@ -1,12 +1,12 @@
 //! Functions and kernels.
 
-use super::{Attribute, Block, Linkage, Variable};
+use super::{Attribute, Block, Linkage, Pragma, Variable};
 use crate::error::Position;
 
 /// `.visible .entry name(…) .maxntid 256 { … }`, or a declaration without a body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function<'t> {
-    /// Where the declaration starts.
+    /// The position of the declaration.
     pub place: Position,
     /// Kernel or function.
     pub kind: Kind,
@@ -63,5 +63,7 @@ pub struct Bounds<'t> {
     /// `.abi_preserve` and `.abi_preserve_control`: registers and predicates that it keeps.
     pub preserved: [Option<u32>; 2],
     /// The strings of `.pragma` in front of the body.
-    pub pragmas: Vec<&'t str>,
+    pub pragmas: Vec<Pragma<'t>>,
+    /// `.language "CUDA C++"`
+    pub language: Option<&'t str>,
 }

@@ -33,17 +33,17 @@ pub struct Version {
 pub struct Target {
     /// The architecture: 90 for `sm_90` and `sm_90a`.
     pub architecture: u32,
-    /// Which of the architecture's features the text may use, and so where else it runs.
+    /// The architecture's features that the text may use, which decide where else it runs.
     pub features: Features,
-    /// How textures and samplers are bound, where the text says it.
+    /// The texturing mode, if the text states it.
     pub texture_mode: Option<TextureMode>,
-    /// True if the text carries debug information.
+    /// `true` if the text carries debug information.
     pub debug: bool,
-    /// True if double precision is to be carried out in single precision.
+    /// `true` if double precision is to be carried out in single precision.
     pub map_f64_to_f32: bool,
 }
 
-/// Which features of an architecture a text may use.
+/// The features of an architecture that a text may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Features {
     /// Those that every later architecture keeps: `sm_90`.
@@ -54,7 +54,7 @@ pub enum Features {
     Specific,
 }
 
-/// How textures and samplers are bound.
+/// The texturing mode: the binding of textures and samplers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextureMode {
     /// One descriptor for both.
@@ -63,7 +63,7 @@ pub enum TextureMode {
     Independent,
 }
 
-/// How wide a pointer is.
+/// The width of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressSize {
     /// Four bytes.

@@ -114,7 +114,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// True if only space is before the next byte in its line.
+    /// `true` if only space is before the next byte in its line.
     fn starts_line(&self) -> bool {
         let before = self.text[..self.at].trim_end_matches([' ', '\t']);
         before.is_empty() || before.ends_with('\n')

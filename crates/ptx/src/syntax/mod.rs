@@ -65,7 +65,7 @@ pub use module::{Alias, File, Module, Section};
 pub use operand::{Address, Base, Operand};
 pub use parse::{MAX_DEPTH, MAX_LENGTH};
 pub use statement::{
-    Block, BranchTargets, CallTargets, Guard, Instruction, Label, Location, Prototype, RegisterName, Registers,
+    Block, BranchTargets, CallTargets, Guard, Instruction, Label, Location, Pragma, Prototype, RegisterName, Registers,
     Statement,
 };
 pub use variable::{Attribute, Initial, Linkage, Pointer, ScalarType, Space, Symbol, Variable};

@@ -1,6 +1,6 @@
 //! Modules: a whole text.
 
-use super::{Function, Header, Variable};
+use super::{Function, Header, Pragma, Variable};
 use crate::error::Position;
 
 /// A PTX text, taken apart.
@@ -19,13 +19,13 @@ pub struct Module<'t> {
     /// Debug information.
     pub sections: Vec<Section<'t>>,
     /// The strings of `.pragma` outside of functions.
-    pub pragmas: Vec<&'t str>,
+    pub pragmas: Vec<Pragma<'t>>,
 }
 
 /// `.alias name, function;`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias<'t> {
-    /// Where it starts.
+    /// Its position.
     pub place: Position,
     /// The other name.
     pub name: &'t str,
@@ -45,7 +45,7 @@ pub struct File<'t> {
 /// `.section .debug_str { … }`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section<'t> {
-    /// Where it starts.
+    /// Its position.
     pub place: Position,
     /// Its name, with the dot in front.
     pub name: &'t str,

@@ -39,7 +39,7 @@ pub enum Operand<'t> {
     Subscript {
         /// The array.
         name: &'t str,
-        /// Which one.
+        /// The index of the element.
         index: Box<Address<'t>>,
     },
     /// `{%f1, %f2, _, 0f00000000}`
@@ -53,11 +53,11 @@ pub enum Operand<'t> {
 /// Memory that an instruction reads or writes: `[%rd1+4]`, `[table+-8]`, `[64]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address<'t> {
-    /// Where it is counted from.
+    /// The base of the address.
     pub base: Base<'t>,
-    /// Bytes from there.
+    /// Bytes from the base.
     pub offset: i64,
-    /// True if `.unified` follows the brackets.
+    /// `true` if `.unified` follows the brackets.
     pub unified: bool,
 }
 

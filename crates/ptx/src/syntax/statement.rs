@@ -6,9 +6,9 @@ use crate::error::Position;
 /// `{ … }`: statements, and the names declared among them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block<'t> {
-    /// Where it opens.
+    /// The position of the opening brace.
     pub place: Position,
-    /// Where it closes.
+    /// The position of the closing brace.
     pub end: Position,
     /// Its statements, in order.
     pub statements: Vec<Statement<'t>>,
@@ -36,14 +36,23 @@ pub enum Statement<'t> {
     Prototype(Box<Prototype<'t>>),
     /// `.loc 1 23 5`
     Location(Location<'t>),
-    /// `.pragma "nounroll";`
-    Pragma(&'t str),
+    /// `.pragma "nounroll";`; several in one directive are a statement each.
+    Pragma(Pragma<'t>),
+}
+
+/// One string of a `.pragma`: advice to a compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pragma<'t> {
+    /// The position of the string.
+    pub place: Position,
+    /// The string, without quotes.
+    pub text: &'t str,
 }
 
 /// A place that branches name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label<'t> {
-    /// Where it stands.
+    /// Its position.
     pub place: Position,
     /// Its name, without the colon.
     pub name: &'t str,
@@ -52,9 +61,9 @@ pub struct Label<'t> {
 /// One instruction: `@!%p1 ld.global.f32 %f1, [%rd4+16];`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction<'t> {
-    /// Where it starts, at the guard if it has one.
+    /// Its position, at the guard if it has one.
     pub place: Position,
-    /// Which threads it is for.
+    /// The guard predicate.
     pub guard: Option<Guard<'t>>,
     /// Its name: `ld`.
     pub opcode: &'t str,
@@ -78,7 +87,7 @@ pub struct Guard<'t> {
 /// `.reg .v2 .b32 first, %r<7>;`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers<'t> {
-    /// Where the declaration starts.
+    /// The position of the declaration.
     pub place: Position,
     /// The type of each, or of each element.
     pub scalar: ScalarType,
@@ -91,7 +100,7 @@ pub struct Registers<'t> {
 /// A register, or a family of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterName<'t> {
-    /// Where the name stands.
+    /// The position of the name.
     pub place: Position,
     /// The name, or the common start of the names.
     pub name: &'t str,
@@ -103,7 +112,7 @@ pub struct RegisterName<'t> {
 /// The labels that a `brx.idx` chooses from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchTargets<'t> {
-    /// Where it starts.
+    /// Its position.
     pub place: Position,
     /// The name of the list.
     pub name: &'t str,
@@ -114,7 +123,7 @@ pub struct BranchTargets<'t> {
 /// The functions that an indirect call may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallTargets<'t> {
-    /// Where it starts.
+    /// Its position.
     pub place: Position,
     /// The name of the list.
     pub name: &'t str,
@@ -125,7 +134,7 @@ pub struct CallTargets<'t> {
 /// The prototype of an indirect call: its parameters and results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prototype<'t> {
-    /// Where it starts.
+    /// Its position.
     pub place: Position,
     /// The name of the prototype.
     pub name: &'t str,
@@ -140,7 +149,7 @@ pub struct Prototype<'t> {
 /// `.loc 1 23 5, function_name $L__info_string0, inlined_at 1 40 3`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location<'t> {
-    /// Where it is said.
+    /// Its position.
     pub place: Position,
     /// The [`File`](super::File)'s number, line and column of the next instruction.
     pub source: [u32; 3],

@@ -6,11 +6,11 @@ use crate::error::Position;
 /// `.visible .global .align 8 .u64 table[2] = {generic(first), 7};`, or a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable<'t> {
-    /// Where the name stands.
+    /// The position of the name.
     pub place: Position,
     /// Its linkage.
     pub linkage: Linkage,
-    /// Where it lives.
+    /// Its state space.
     pub space: Space,
     /// The attributes of `.attribute`.
     pub attributes: Vec<Attribute<'t>>,
@@ -49,7 +49,7 @@ pub enum Linkage {
     Common,
 }
 
-/// Where a variable lives.
+/// The state space of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
     /// `.reg`: a register, as functions may take and return them.
@@ -178,7 +178,7 @@ pub enum Initial<'t> {
 /// The address of a variable or function, as part of an initialiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'t> {
-    /// Where it stands.
+    /// Its position.
     pub place: Position,
     /// The name.
     pub name: &'t str,

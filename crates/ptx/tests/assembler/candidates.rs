@@ -14,11 +14,11 @@ const TYPES: [&str; 22] = [
     "f32", "f64", "u16x2", "s16x2", "pred", "f32x2",
 ];
 
-/// What registers the texts declare.
+/// Declarations of the registers that the texts use.
 pub(crate) const REGISTERS: &str =
     ".reg .pred %p<8>; .reg .b8 %b<8>; .reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %q<10>;";
 
-/// Where registers of a type are.
+/// The letter of the registers of a type.
 fn file(scalar: &str) -> char {
     match scalar {
         "pred" => 'p',

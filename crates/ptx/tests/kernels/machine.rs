@@ -8,11 +8,11 @@ use warploom_ptx::{Grid, Host, Launch, Memory, Program, Step, Trap, VecMemory, W
 use crate::bodies::shape::Shape;
 use crate::bodies::texts;
 
-/// Where bodies run, and what they have run there: texts and kernels.
+/// The engine that bodies run on, and the texts and kernels that they have launched.
 #[derive(Default)]
 pub(crate) struct Machine {
     pub(crate) launched: RefCell<BTreeSet<(String, String)>>,
-    /// Whether kernels run under watch.
+    /// `true` if kernels run with checks.
     pub(crate) watches: bool,
 }
 

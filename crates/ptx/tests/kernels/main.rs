@@ -39,7 +39,7 @@ macro_rules! of_hardware {
 }
 for_each_body_of_hardware!(of_hardware);
 
-/// A kernel without a body is one that nobody knows to be right.
+/// Every kernel has a body that tests it.
 #[test]
 fn every_kernel_of_every_text_is_run_by_a_body() {
     let machine = Machine::default();

@@ -1,7 +1,8 @@
 //! Estimated registers of kernels next to those that `ptxas` gives them for an H200.
 //!
-//! `assembler.txt` holds its numbers; `cargo xtask ptx` writes it anew, and `cargo xtask ptx --check` compares. A line is a
-//! text, a kernel, the bound on registers or 0, registers, bytes of the stack, bytes that are spilled.
+//! `assembler.txt` holds its numbers; `cargo xtask ptx` writes it anew, and `cargo xtask ptx --check`
+//! compares. A line is a text, a kernel, the bound on registers or 0, registers, bytes of the stack, bytes
+//! that are spilled.
 
 #![expect(clippy::print_stdout, reason = "a table for people, shown with --nocapture")]
 
@@ -10,8 +11,9 @@ use std::path::Path;
 
 use warploom_ptx::{Kernel, Program};
 
-/// Kernels whose estimate is further off than a quarter, because the assembler does more than reorder: it unrolls loops,
-/// gathers atomic operations of a warp, emulates those that hardware lacks, or computes in its registers for whole warps.
+/// Kernels whose estimate is further off than a quarter, because the assembler does more than reorder: it
+/// unrolls loops, gathers atomic operations of a warp, emulates those that hardware lacks, or computes in its
+/// registers for whole warps.
 const FURTHER: [&str; 22] = [
     "compute_75/atomics.ptx atomics_float",
     "compute_75/atomics.ptx atomics_u32",

@@ -24,7 +24,7 @@ macro_rules! text {
     };
 }
 
-/// What lies in every buffer: numbers between 1 and 2.
+/// The initial contents of every buffer: numbers between 1 and 2.
 pub(crate) fn floats() -> Vec<f32> {
     (0..WORDS).map(|i| 1.0 + (i % 1024) as f32 / 1024.0).collect()
 }

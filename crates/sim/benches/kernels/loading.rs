@@ -14,7 +14,7 @@ use crate::cases;
 const LENGTH: usize = 10_000_000;
 const ROUNDS: u32 = 10;
 
-/// What was measured.
+/// The measurements of loading a text.
 #[derive(serde::Serialize)]
 pub(crate) struct Loading {
     bytes: usize,
@@ -29,7 +29,8 @@ impl std::fmt::Display for Loading {
     }
 }
 
-/// The fastest of some calls, or what one takes of a processor, if that is less: calls are long enough for others to come between.
+/// The fastest of some calls, or what one takes of a processor, if that is less: calls are long enough for
+/// others to come between.
 pub(crate) fn measure() -> TestResult<Loading> {
     let machine = Machine::builder().start()?;
     let driver = &Driver::open(&machine)?;
@@ -49,16 +50,18 @@ pub(crate) fn measure() -> TestResult<Loading> {
     Ok(Loading { bytes, kernels, seconds })
 }
 
-/// How long this thread has had a processor, where the system tells: in hundredths of a second.
+/// Processor time of this thread, in steps of a hundredth of a second, if the system reports it.
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
-    // The name, which is in parentheses, may hold anything; user and system time are the 12th and 13th behind it.
+    // The name, which is in parentheses, may hold anything; user and system time are the 12th and 13th behind
+    // it.
     let mut times = text.rsplit_once(')')?.1.split_whitespace().skip(11).map(str::parse::<u64>);
     let ticks = times.next()?.ok()? + times.next()?.ok()?;
     Some(Duration::from_millis(ticks * 10))
 }
 
-/// The texts of all cases behind each other and again, under one header, and how many kernels that are; each has a name of its own.
+/// The texts of all cases behind each other and again, under one header, and how many kernels that are; each
+/// has a name of its own.
 fn text() -> (String, usize) {
     let (mut text, mut kernels) = (".version 8.0\n.target sm_75\n.address_size 64\n".to_owned(), 0);
     let cases = cases::all();

@@ -1,6 +1,6 @@
-//! How fast kernels run through the simulated driver, as a program launches them: nanoseconds per thread on one core and on
-//! all, next to a plain loop over the same data, and nanoseconds per instruction of a warp. And how long 10 MB of PTX take to be
-//! loaded (`loading`).
+//! Speed of kernels through the simulated driver, as a program launches them: nanoseconds per thread on one
+//! core and on all, next to a plain loop over the same data, and nanoseconds per instruction of a warp. And
+//! the time to load 10 MB of PTX (`loading`).
 //!
 //! `cargo bench -p warploom-sim --bench kernels [-- [--json] [PART OF A NAME…]]`
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
@@ -22,12 +22,12 @@ use warploom_testkit::sim::Machine;
 use warploom_testkit::sys::types::CUfunction;
 use warploom_testkit::{Primary, TestResult, call};
 
-/// A round is short, so that on a machine that others use as well some rounds have their cores for themselves; the fastest
-/// counts.
+/// A round is short, so that on a machine that others use as well some rounds have their cores for
+/// themselves; the fastest counts.
 const ROUNDS: usize = 200;
 const ENOUGH: Duration = Duration::from_millis(1000);
 
-/// What was measured of one kernel.
+/// The measurements of one kernel.
 #[derive(serde::Serialize)]
 struct Row {
     kernel: &'static str,
@@ -80,7 +80,7 @@ fn main() -> TestResult {
     Ok(())
 }
 
-/// How many processes wanted a core in the last minute, where the system tells.
+/// The load average of the last minute, if the system reports it.
 fn load() -> Option<String> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next().map(str::to_owned)
@@ -122,7 +122,8 @@ fn instructions(case: &Case) -> TestResult<u64> {
     }
 }
 
-/// The fastest launch on a machine with so many threads for blocks, from the call to the end of the wait for it.
+/// The fastest launch on a machine with so many threads for blocks, from the call to the end of the wait for
+/// it.
 fn on_machine(case: &Case, workers: usize) -> TestResult<Duration> {
     let machine = Machine::builder().workers(NonZero::new(workers).unwrap_or(NonZero::<usize>::MIN)).start()?;
     let driver = &Driver::open(&machine)?;

@@ -8,12 +8,12 @@ use warploom_sys::types::CUresult;
 
 use super::faults::{self, Arguments};
 use crate::ffi::pointer_check;
-use crate::ffi::status::Status;
+use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
 use crate::machine::slots;
 use crate::memory::shadow::InCall;
 use crate::process::thread;
-use crate::rules;
+use crate::rules::{self, width};
 
 /// Runs the body of an entry point: finds the machine, applies the function's rules and fault plans, records
 /// the call, and catches panics.
@@ -49,10 +49,15 @@ fn answer(call: &Call<'_>, number: u64, arguments: Arguments<'_>, body: impl FnO
         None => None,
     };
     let answer = perform(call, number, body);
-    match afterwards {
+    let answer = match afterwards {
         Some(afterwards) => afterwards.finish(call, answer),
         None => answer,
+    };
+    if !matches!(answer, CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_NOT_READY | CUresult::CUDA_ERROR_NOT_INITIALIZED)
+    {
+        call.report_failure(answer);
     }
+    answer
 }
 
 /// Runs the body if the function's row permits the call now.
@@ -68,9 +73,17 @@ fn perform(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status)
     if !rule.in_host_function && thread::is_in_host_function(core.id) {
         return call.refuse_in_host_function();
     }
+    if core.has_faulted() && rules::fails_after_fault(function) {
+        if let Err(code) = call.check_current() {
+            return code;
+        }
+    }
     let body = |call: &Call<'_>| {
         if !rule.in_capture {
             call.check_unsafe(&mut call.world())?;
+        }
+        if core.has_narrow_contexts.load(Ordering::Relaxed) {
+            check_width(call)?;
         }
         body(call)
     };
@@ -91,4 +104,16 @@ fn perform(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status)
     };
     core.findings.tell();
     answer
+}
+
+/// Refuses 64-bit device addresses while a context of 32-bit ones is current.
+fn check_width(call: &Call<'_>) -> Status {
+    let world = call.world();
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
+    let is_narrow = current.is_some_and(|context| width::is_narrow_version(context.api_version));
+    if is_narrow && width::is_wide(call.function()) {
+        let reason = "device addresses of the current context have 32 bits: cuCtxCreate, not cuCtxCreate_v2, made it";
+        return Err(call.refuse(INVALID_CONTEXT, reason));
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUstream_st};
 
-use crate::api::copy::{End, Form, Memory, Named, find, reaches};
+use crate::api::copy::{Actor, Form, Memory, Named, ResolvedOperand, find, reaches};
 use crate::ffi::Ptr;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::host_memory::Intent;
@@ -79,9 +79,9 @@ fn operation(
     (context, device): (ContextHandle, u16),
     to: Rows,
     pattern: Pattern,
-) -> Status<(MemoryOp, End)> {
+) -> Status<(MemoryOp, ResolvedOperand)> {
     let span = span(call, to, pattern)?;
-    let end = find(call, world, device, (Named::Filled, to.start), span, Intent::Write)?;
+    let end = find(call, world, Actor::alone(device), (Named::Filled, to.start), span, Intent::Write)?;
     if !reaches(world, context, &end) {
         let reason = format!("{:#x} is on another device, which the context has no access to", to.start);
         return Err(call.refuse(INVALID_VALUE, reason));

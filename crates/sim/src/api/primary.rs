@@ -6,7 +6,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use warploom_sys::types::{CUcontext, CUdevice};
+use warploom_sys::types::{CUcontext, CUdevice, CUresult};
 
 use crate::api::context::{ALL_FLAGS, Flags, destroy, drain};
 use crate::api::device::ordinal;
@@ -26,10 +26,7 @@ pub(crate) fn cuDevicePrimaryCtxRetain(call: &Call<'_>, context: Ptr<CUcontext>,
     let device = ordinal(call, device)?;
     let mut world = call.world();
     let handle = match world.active_primary(device) {
-        Some(handle) => {
-            world.healthy(handle)?;
-            handle
-        }
+        Some(handle) => handle,
         None => {
             let flags = shown(world.devices()[device].primary_flags);
             world.activate_primary(call, device, flags)?
@@ -66,6 +63,15 @@ pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, device: CUdevice) ->
     Ok(())
 }
 
+/// The form of CUDA 7.0: a release without a retain has no effect.
+pub(crate) fn cuDevicePrimaryCtxRelease(call: &Call<'_>, device: CUdevice) -> Status {
+    let index = ordinal(call, device)?;
+    if call.world().devices()[index].retained == 0 {
+        return Ok(());
+    }
+    cuDevicePrimaryCtxRelease_v2(call, device)
+}
+
 pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> Status {
     let device = ordinal(call, device)?;
     let mut world = call.world();
@@ -94,6 +100,16 @@ pub(crate) fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, device: CUdevice, f
         context.flags = shown(flags);
     }
     Ok(())
+}
+
+/// The form of CUDA 7.0: the flags of an active context cannot be changed.
+pub(crate) fn cuDevicePrimaryCtxSetFlags(call: &Call<'_>, device: CUdevice, flags: c_uint) -> Status {
+    let index = ordinal(call, device)?;
+    if call.world().active_primary(index).is_some() {
+        let reason = "the primary context is active, and this form of the function cannot change its flags";
+        return Err(call.refuse(CUresult::CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, reason));
+    }
+    cuDevicePrimaryCtxSetFlags_v2(call, device, flags)
 }
 
 pub(crate) fn cuDevicePrimaryCtxGetState(

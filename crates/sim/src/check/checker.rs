@@ -26,7 +26,7 @@ impl Checker {
         Self { findings, pending: PendingKernels::default() }
     }
 
-    /// True if the machine checks at all.
+    /// `true` if the machine checks at all.
     pub(crate) fn is_on(&self) -> bool {
         self.findings.is_on()
     }

@@ -44,7 +44,7 @@ impl PendingKernels {
         }
     }
 
-    /// True if a kernel among those that `known` includes has yet to run.
+    /// `true` if a kernel among those that `known` includes has yet to run.
     pub(super) fn is_behind(&self, known: &Known) -> bool {
         self.0.iter().any(|kernel| known.includes(kernel.epoch))
     }

@@ -43,7 +43,7 @@ impl Budget {
         }
     }
 
-    /// True if it limits memory on this side.
+    /// `true` if it limits memory on this side.
     pub(crate) fn covers(self, side: Side) -> bool {
         match (self, side) {
             (Budget::All { .. }, _) | (Budget::Host { .. }, Side::Host) => true,

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_created_and_what_is_released_do_not_overlap() {
+    fn creating_and_releasing_functions_do_not_overlap() {
         for function in Function::ALL {
             assert!(!(Class::Create.contains(*function) && Class::Release.contains(*function)), "{function}");
         }

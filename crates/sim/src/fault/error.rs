@@ -50,11 +50,11 @@ pub enum FaultError {
     /// Calls are counted from 1.
     #[error("{what} is 0, expected 1 or more: calls are counted from 1")]
     Zero {
-        /// Which count it is.
+        /// The name of the count.
         what: &'static str,
     },
 
-    /// A delay that nobody would wait for.
+    /// A delay that is too long.
     #[error("a delay of {seconds} s is too long, expected at most {} s", MAX_DELAY.as_secs())]
     Delay {
         /// The delay, in whole seconds.

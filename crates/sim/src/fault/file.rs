@@ -115,7 +115,7 @@ fn rule(section: &Section<'_>) -> Read<Rule> {
     Ok(rule.act(action(section)?))
 }
 
-/// Which of the matches a rule acts on.
+/// Reads the selection of the matches that a rule acts on.
 fn which(section: &Section<'_>, mut rule: Rule) -> Read<Rule> {
     if let Some(item) = section.get("nth") {
         for other in ["from", "every", "times"] {

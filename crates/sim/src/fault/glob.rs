@@ -1,6 +1,6 @@
 //! Patterns for names of functions: `cuMemcpy*`, `*Async*`, `cuMem?lloc`.
 
-/// True if a pattern means a name; `*` is any number of characters, `?` exactly one.
+/// `true` if a pattern means a name; `*` is any number of characters, `?` exactly one.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut in_name) = (0, 0);
@@ -29,7 +29,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// True if a name is a pattern.
+/// `true` if a name is a pattern.
 pub(super) fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?'])
 }

@@ -53,12 +53,12 @@ impl Plan {
         &self.rules
     }
 
-    /// True if it has no faults that happen while a machine runs.
+    /// `true` if it has no faults that happen while a machine runs.
     pub(crate) fn is_quiet(&self) -> bool {
         self.rules.is_empty() && self.budgets.is_empty()
     }
 
-    /// True if it has parts that are settled when a machine starts.
+    /// `true` if it has parts that are settled when a machine starts.
     pub(crate) fn has_static_parts(&self) -> bool {
         !self.hidden.is_empty() || self.driver_version.is_some()
     }

@@ -33,9 +33,9 @@ pub enum Action {
         code: CUresult,
     },
     /// Lets the call succeed, and what it enqueues fail: nothing of it is done, its context is poisoned as by
-    /// a faulting kernel, and whoever waits for it learns the code.
+    /// a faulting kernel, and a later wait returns the code.
     FailWork {
-        /// What the work fails with.
+        /// The error code of the work.
         code: CUresult,
     },
     /// Poisons the contexts the call is about before it goes on: it and all later calls on them answer the
@@ -55,14 +55,14 @@ pub enum Action {
     },
 }
 
-/// Which thread's calls a rule is about.
+/// The thread whose calls a rule matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OnThread {
     This(ThreadKey),
     Named(String),
 }
 
-/// Which context's calls a rule is about.
+/// The context whose calls a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnContext {
     Handle(u64),
@@ -173,7 +173,7 @@ impl Rule {
         self
     }
 
-    /// What it does.
+    /// The action of the rule.
     pub fn act(mut self, action: Action) -> Rule {
         self.action = action;
         self
@@ -210,7 +210,7 @@ impl Rule {
         self.act(Action::LoseDevice { device, code: DEVICE_LOST })
     }
 
-    /// True if it acts on the match with this number, having acted `before` times.
+    /// `true` if it acts on the match with this number, having acted `before` times.
     pub(super) fn is_due(&self, match_number: u64, before: u64) -> bool {
         let step = self.step.unwrap_or(1);
         let first = self.first.unwrap_or(step);
@@ -218,7 +218,7 @@ impl Rule {
         is_its_turn && self.times.is_none_or(|most| before < most)
     }
 
-    /// True if it needs the scope of a call.
+    /// `true` if it needs the scope of a call.
     pub(super) fn has_scope(&self) -> bool {
         self.device.is_some() || self.context.is_some() || matches!(self.action, Action::Poison { .. })
     }
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_happen_is_refused() {
+    fn impossible_rules_are_refused() {
         let rule = || Rule::on(Calls::all());
         for (rule, expected) in [
             (rule().nth(0), FaultError::Zero { what: "nth or from" }),

@@ -43,7 +43,7 @@ impl CallScope {
         self.contexts.iter().map(|context| context.handle)
     }
 
-    /// True if it has the context whose handle has these bits.
+    /// `true` if it has the context whose handle has these bits.
     pub(super) fn has_context(&self, bits: u64) -> bool {
         self.contexts.iter().any(|context| context.handle.bits() == bits)
     }

@@ -24,12 +24,12 @@ const KEPT: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fired {
-    /// Which call it was, counted from 1 since the plan came into force; a plan for one thread counts that
-    /// thread's calls. Calls that only find functions are not counted.
+    /// The number of the call, counted from 1 since the plan came into force; a plan for one thread counts
+    /// that thread's calls. Calls that only find functions are not counted.
     pub call: u64,
     /// The function that was called.
     pub function: Function,
-    /// Which rule of the plan acted, counted from 0; `None` for a budget.
+    /// The index of the rule that acted; `None` for a budget.
     pub rule: Option<usize>,
     /// Its action.
     pub action: Action,
@@ -90,18 +90,18 @@ impl Faults {
         Self { active: AtomicU32::new(0), hidden: plan.hidden(), state: Mutex::default() }
     }
 
-    /// True if a function is hidden from `cuGetProcAddress`.
+    /// `true` if a function is hidden from `cuGetProcAddress`.
     pub(crate) fn hides(&self, function: Function) -> bool {
         self.hidden.contains(function)
     }
 
-    /// True if a plan is in force or a device is lost.
+    /// `true` if a plan is in force or a device is lost.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed) != 0
     }
 
-    /// True if a rule for this function, or a lost device, needs the call's scope.
+    /// `true` if a rule for this function, or a lost device, needs the call's scope.
     pub(crate) fn needs_scope(&self, function: Function) -> bool {
         let state = self.state.lock();
         let needs = |(rule, _): &(Rule, Counts)| rule.has_scope() && rule.calls.contains(function);
@@ -229,7 +229,7 @@ impl FaultScope {
         self.faults.with_plan(self.id, |plan| plan.fired.clone()).unwrap_or_default()
     }
 
-    /// How often rules and budgets have acted.
+    /// Number of times that rules and budgets have acted.
     #[must_use]
     pub fn fired_count(&self) -> u64 {
         self.faults.with_plan(self.id, |plan| plan.fired_count).unwrap_or(0)

@@ -7,12 +7,13 @@
 //! └────────┴────────────┴──────────────────┴──────────────────────┘
 //! ```
 //!
-//! A handle is never dereferenced. Its type carries the kind of object as a marker ([`kind`]), not the object's own type:
-//! code that only passes a handle on does not depend on the object.
+//! A handle is never dereferenced. Its type carries the kind of object as a marker ([`kind`]), not the
+//! object's own type: code that only passes a handle on does not depend on the object.
 
 use std::marker::PhantomData;
 
-/// The kind of object that a handle names. The bits are part of the handle, so the wrong kind of handle is recognised.
+/// The kind of object that a handle names. The bits are part of the handle, so the wrong kind of handle is
+/// recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -162,17 +163,18 @@ impl<K> Handle<K> {
         std::ptr::without_provenance_mut(self.bits as usize)
     }
 
-    /// The kind in the bits; none for null and most garbage. It may differ from `K`: C callers mix handles up.
+    /// The kind in the bits; none for null and most garbage. It may differ from `K`: C callers mix handles
+    /// up.
     pub(crate) fn kind(self) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| self.is_of(*kind))
     }
 
-    /// True if the bits say that it is of this kind.
+    /// `true` if the bits say that it is of this kind.
     pub(crate) fn is_of(self, kind: Kind) -> bool {
         self.bits >> KIND_SHIFT == u64::from(kind as u8)
     }
 
-    /// True if the bits say that it is or was an object of some kind, as opposed to null or garbage.
+    /// `true` if the bits say that it is or was an object of some kind, as opposed to null or garbage.
     pub(crate) fn names_some(self, kind: Kind) -> bool {
         self.is_of(kind) && self.generation() > 0
     }

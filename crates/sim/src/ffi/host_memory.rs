@@ -22,7 +22,7 @@ fn pointer(address: u64) -> *mut c_void {
     std::ptr::without_provenance_mut(address as usize)
 }
 
-/// True if a page can be read or written by the process.
+/// `true` if a page can be read or written by the process.
 fn is_open(page: u64, intent: Intent) -> bool {
     let advice = match intent {
         Intent::Read => Advice::LinuxPopulateRead,
@@ -33,14 +33,14 @@ fn is_open(page: u64, intent: Intent) -> bool {
     unsafe { madvise(pointer(page), *PAGE as usize, advice) }.is_ok()
 }
 
-/// True if the kernel can tell, which kernels before 5.14 cannot.
+/// `true` if the kernel can tell, which kernels before 5.14 cannot.
 pub(crate) static KNOWS: LazyLock<bool> = LazyLock::new(|| {
     let own = 0_u8;
     is_open((&raw const own).addr() as u64 & !(*PAGE - 1), Intent::Read)
 });
 
-/// True if the program could read or write a range itself: its first and last page, and no page between them
-/// is unmapped. The range is not empty.
+/// `true` if the program could read or write a range itself: its first and last page, and no page between
+/// them is unmapped. The range is not empty.
 pub(crate) fn is_own(address: u64, len: u64, intent: Intent) -> bool {
     let Some(last) = address.checked_add(len - 1).map(|last| last & !(*PAGE - 1)) else { return false };
     let first = address & !(*PAGE - 1);
@@ -52,7 +52,7 @@ pub(crate) fn is_own(address: u64, len: u64, intent: Intent) -> bool {
         && (last - first <= *PAGE || is_mapped(first, last - first))
 }
 
-/// True if all pages of a range are mapped in this process.
+/// `true` if all pages of a range are mapped in this process.
 pub(crate) fn is_mapped(address: u64, len: u64) -> bool {
     let page = *PAGE;
     let start = address / page * page;

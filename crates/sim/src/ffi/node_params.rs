@@ -60,6 +60,27 @@ impl From<CUDA_KERNEL_NODE_PARAMS_v2> for KernelParams {
     }
 }
 
+impl From<CUDA_KERNEL_NODE_PARAMS_v1> for KernelParams {
+    /// The form of CUDA 10.0 names neither a kernel nor a context.
+    fn from(params: CUDA_KERNEL_NODE_PARAMS_v1) -> Self {
+        let CUDA_KERNEL_NODE_PARAMS_v1 { func, sharedMemBytes, kernelParams, extra, .. } = params;
+        Self::from(CUDA_KERNEL_NODE_PARAMS_v2 {
+            func,
+            gridDimX: params.gridDimX,
+            gridDimY: params.gridDimY,
+            gridDimZ: params.gridDimZ,
+            blockDimX: params.blockDimX,
+            blockDimY: params.blockDimY,
+            blockDimZ: params.blockDimZ,
+            sharedMemBytes,
+            kernelParams,
+            extra,
+            kern: std::ptr::null_mut(),
+            ctx: std::ptr::null_mut(),
+        })
+    }
+}
+
 impl From<CUDA_BATCH_MEM_OP_NODE_PARAMS> for ValuesParams {
     fn from(params: CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Self {
         // SAFETY: an array that C promised with the struct, until the call returns.

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use warploom_sys::types::{CUlaunchAttribute, CUlaunchConfig, CUresult, CUstream, CUstream_st};
+use warploom_sys::types::{CUDA_LAUNCH_PARAMS, CUlaunchAttribute, CUlaunchConfig, CUresult, CUstream, CUstream_st};
 
 use super::host_memory::{Intent, is_own};
 use super::plain::Plain;
@@ -297,6 +297,14 @@ impl ConstPtr<CUlaunchConfig> {
     pub(crate) fn read_with_attributes(self) -> Result<(CUlaunchConfig, Ptr<CUlaunchAttribute>), CUresult> {
         let config = self.read()?;
         Ok((config, Ptr(config.attrs)))
+    }
+}
+
+impl Ptr<CUDA_LAUNCH_PARAMS> {
+    /// Reads an element of a list of launches; its arguments are an array that C promised with it.
+    pub(crate) fn read_launch_at(self, index: usize) -> Result<(CUDA_LAUNCH_PARAMS, Ptr<*mut c_void>), CUresult> {
+        let params = self.read_at(index)?;
+        Ok((params, Ptr(params.kernelParams)))
     }
 }
 

@@ -31,11 +31,13 @@ pub struct MachineBuilder {
     watchdog: Option<Duration>,
     output: Option<Output>,
     workers: Option<NonZeroUsize>,
+    host_memory: Option<u64>,
 }
 
 impl std::fmt::Debug for MachineBuilder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { topology, mode, patience, slot_patience, checks, trace, faults, watchdog, output, workers } = self;
+        let Self { topology, mode, patience, slot_patience, checks, trace, faults, watchdog, output, workers, .. } =
+            self;
         formatter
             .debug_struct("MachineBuilder")
             .field("topology", topology)
@@ -48,6 +50,7 @@ impl std::fmt::Debug for MachineBuilder {
             .field("watchdog", watchdog)
             .field("has_output", &output.is_some())
             .field("workers", workers)
+            .field("host_memory", &self.host_memory)
             .finish()
     }
 }
@@ -72,6 +75,7 @@ impl Machine {
             watchdog: None,
             output: None,
             workers: None,
+            host_memory: None,
         }
     }
 }
@@ -84,7 +88,7 @@ impl MachineBuilder {
         self
     }
 
-    /// When enqueued work runs; without it, on threads of the machine's own.
+    /// The execution mode of enqueued work; without this call, [`Mode::Threads`].
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
@@ -98,14 +102,14 @@ impl MachineBuilder {
         self
     }
 
-    /// How long a blocking call may see nothing happen before it is reported as a deadlock.
+    /// The time without progress after which a blocking call is reported as a deadlock.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// How long to wait for another machine to end when the process has as many as it can.
+    /// The time to wait for another machine to end when the process has the maximum number of them.
     #[must_use]
     pub fn slot_patience(mut self, patience: Duration) -> Self {
         self.slot_patience = patience;
@@ -126,8 +130,8 @@ impl MachineBuilder {
         self
     }
 
-    /// How long a kernel may run, by the real clock, before it is ended with `CUDA_ERROR_LAUNCH_TIMEOUT`;
-    /// without it, for ever, as on a device without a display.
+    /// The time limit of a kernel, by the real clock; then it is ended with `CUDA_ERROR_LAUNCH_TIMEOUT`.
+    /// Without this call there is no limit, as on a device without a display.
     #[must_use]
     pub fn watchdog(mut self, limit: Duration) -> Self {
         self.watchdog = Some(limit);
@@ -148,6 +152,16 @@ impl MachineBuilder {
     #[must_use]
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {
         self.workers = Some(workers);
+        self
+    }
+
+    /// The most bytes of the host's memory that simulated memory may take; without it, half of what the host
+    /// has. Beyond it, allocations, copies, fills and launches answer `CUDA_ERROR_OUT_OF_MEMORY`.
+    ///
+    /// Memory counts when it is written. What other machines of the process take is counted, too.
+    #[must_use]
+    pub fn host_memory(mut self, bytes: u64) -> Self {
+        self.host_memory = Some(bytes);
         self
     }
 
@@ -172,6 +186,7 @@ impl MachineBuilder {
             watchdog: self.watchdog,
             output: self.output,
             workers: self.workers,
+            host_limit: self.host_memory,
             function_address: shims::address,
         };
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {

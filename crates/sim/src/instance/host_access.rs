@@ -8,8 +8,8 @@ use crate::memory::{Allocation, Residence};
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
 ///
-/// Made by [`Machine::host_access`]. Work that touches the same bytes races with it unless the host has waited for
-/// the work before this was made, or the work is enqueued after this was dropped.
+/// Made by [`Machine::host_access`]. Work that touches the same bytes races with it unless the host has
+/// waited for the work before this was made, or the work is enqueued after this was dropped.
 #[derive(Debug)]
 #[must_use = "the access ends when this is dropped"]
 pub struct HostAccess<'a> {
@@ -27,9 +27,9 @@ pub enum HostAccessError {
         "{bytes} bytes at {address:#x} are not all in one page-locked or managed allocation; only these are watched"
     )]
     NotShared {
-        /// Where.
+        /// Its first address.
         address: u64,
-        /// How much.
+        /// Size in bytes.
         bytes: u64,
     },
 }
@@ -41,8 +41,9 @@ pub struct HandOver {
 }
 
 impl Machine {
-    /// Says that the host is about to read (or, with `writes`, to write) memory that work may touch, too, so that the
-    /// machine can tell whether the two are ordered. A machine that does not check only looks whether the memory is there.
+    /// Says that the host is about to read (or, with `writes`, to write) memory that work may touch, too, so
+    /// that the machine can tell whether the two are ordered. A machine that does not check only looks
+    /// whether the memory is there.
     ///
     /// ```
     /// # use warploom_sim::{Checks, Machine};
@@ -73,8 +74,8 @@ impl Machine {
         Ok(HostAccess { machine: self, step })
     }
 
-    /// Hands the knowledge of this thread over to another, which learns it by a channel, a lock or a join that
-    /// the machine cannot see. Matters where threads are ordered by
+    /// Hands the knowledge of this thread over to another, which learns it by a channel, a lock or a join
+    /// that the machine cannot see. Matters where threads are ordered by
     /// [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
     #[must_use]
     pub fn hand_over(&self) -> HandOver {

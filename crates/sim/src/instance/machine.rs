@@ -59,7 +59,7 @@ impl Machine {
         Some(&*self.running.core).filter(|core| core.home.is_here())
     }
 
-    /// True if this is the process in which the machine was started, or a child of it that was the first to
+    /// `true` if this is the process in which the machine was started, or a child of it that was the first to
     /// use the machine. In any other child of `fork` the machine reports nothing.
     #[must_use]
     pub fn is_of_this_process(&self) -> bool {

@@ -14,6 +14,13 @@ impl Machine {
         self.here().map_or_else(Vec::new, |core| core.log.entries())
     }
 
+    /// Advice about refusals with a common remedy, such as machine code without PTX: each once, in a few
+    /// lines.
+    #[must_use]
+    pub fn advice(&self) -> Vec<&'static str> {
+        self.here().map_or_else(Vec::new, |core| core.log.advice())
+    }
+
     /// Number of calls to a machine that checks or records, without those that only find functions:
     /// the number of the last.
     #[must_use]

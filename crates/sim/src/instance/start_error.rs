@@ -6,7 +6,7 @@ use crate::fault::FaultError;
 use crate::machine::slots;
 use crate::topology::TopologyError;
 
-/// Why a machine could not be started.
+/// An error at the start of a machine.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -22,7 +22,7 @@ pub enum StartError {
         slots::SLOTS
     )]
     NoSlot {
-        /// How long it was waited for.
+        /// The time spent waiting.
         waited: Duration,
     },
     /// The operating system has no address space for the devices' memory.

@@ -19,8 +19,8 @@ impl World {
         &self.host_memory
     }
 
-    /// Takes memory of a device, also unused memory of its pools. Returns the device address and the host address;
-    /// fails with the free bytes if there are too few.
+    /// Takes memory of a device, also unused memory of its pools. Returns the device address and the host
+    /// address; fails with the free bytes if there are too few.
     pub(crate) fn take_device_memory(&mut self, device: u16, bytes: u64) -> Result<(u64, usize), u64> {
         let at = usize::from(device);
         let mut taken = self.devices[at].memory.take(bytes);
@@ -64,7 +64,8 @@ impl World {
             }
             // The program owns the pages.
             (Backing::Registered { .. }, _) => {}
-            // Mappings end with `cuMemUnmap`, and memory of pools and graphs is handled above; the others are on no device.
+            // Mappings end with `cuMemUnmap`, and memory of pools and graphs is handled above; the others are
+            // on no device.
             (
                 Backing::Mapped(_)
                 | Backing::Pool(_)

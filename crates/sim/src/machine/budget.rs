@@ -6,8 +6,9 @@ use crate::machine::world::World;
 use crate::memory::Side;
 
 impl World {
-    /// Refuses an allocation beyond a budget.
-    pub(crate) fn afford(&self, call: &Call<'_>, side: Side, bytes: u64) -> Status {
+    /// Refuses an allocation beyond a budget, or when host memory has run out.
+    pub(crate) fn afford(&mut self, call: &Call<'_>, side: Side, bytes: u64) -> Status {
+        self.afford_host(call, bytes)?;
         let faults = &call.core().faults;
         if !faults.is_active() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! A driver call in progress: its machine, its log, the current context, and waiting.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use warploom_engine::{Mode, OpId, QueueId};
@@ -21,6 +21,8 @@ pub(crate) struct Call<'a> {
     per_thread: bool,
     /// The stream of the call is captured.
     feeds_graph: Cell<bool>,
+    /// Reasons of a refusal, for the error log.
+    reasons: RefCell<Vec<String>>,
 }
 
 const IN_HOST_FUNCTION: &str = "a host function may only use streams and events, by their handles";
@@ -28,7 +30,7 @@ const IN_HOST_FUNCTION: &str = "a host function may only use streams and events,
 impl<'a> Call<'a> {
     /// A call of a machine's function, or of its variant in which stream 0 is the per-thread default stream.
     pub(crate) fn new(core: &'a Arc<Core>, function: Function, per_thread: bool) -> Self {
-        Self { core, function, per_thread, feeds_graph: Cell::new(false) }
+        Self { core, function, per_thread, feeds_graph: Cell::new(false), reasons: RefCell::default() }
     }
 
     pub(crate) fn core(&self) -> &'a Arc<Core> {
@@ -46,6 +48,14 @@ impl<'a> Call<'a> {
     /// Logs the reason of a failed call. Returns the status code for `Err`.
     pub(crate) fn refuse(&self, code: CUresult, reason: impl Into<String>) -> CUresult {
         self.log(code, reason, LogKind::Refused)
+    }
+
+    /// Logs the reason of a failed call with advice, unless that has been given already.
+    pub(crate) fn refuse_with_advice(&self, code: CUresult, reason: String, advice: Option<&'static str>) -> CUresult {
+        match advice.filter(|advice| self.core.log.add_advice(advice)) {
+            Some(advice) => self.refuse(code, format!("{reason}\n{advice}")),
+            None => self.refuse(code, reason),
+        }
     }
 
     /// Refuses a function that is not permitted inside a host function.
@@ -69,8 +79,15 @@ impl<'a> Call<'a> {
     }
 
     fn log(&self, code: CUresult, reason: impl Into<String>, kind: LogKind) -> CUresult {
-        self.core.log.add(LogEntry { function: self.function, code, reason: reason.into(), kind });
+        let reason = reason.into();
+        self.reasons.borrow_mut().push(reason.clone());
+        self.core.log.add(LogEntry { function: self.function, code, reason, kind });
         code
+    }
+
+    /// Tells the driver's error log that the call failed. The machine's lock is not held: callbacks are called.
+    pub(crate) fn report_failure(&self, code: CUresult) {
+        self.core.log.errors.report(self.function, code, self.reasons.take());
     }
 
     /// An object by the handle that a C caller passed; `otherwise` is the status for an invalid handle.
@@ -111,6 +128,12 @@ impl<'a> Call<'a> {
         Ok(current)
     }
 
+    /// Fails with the fault of the current context's device, if the host knows of it.
+    pub(crate) fn check_current(&self) -> Status {
+        let current = thread::with_contexts(self.core.id, |stack| stack.last().copied());
+        current.map_or(Ok(()), |context| self.world().healthy(context))
+    }
+
     /// Notes that the stream of the call is captured, or that it is not.
     pub(crate) fn set_feeds_graph(&self, feeds_graph: bool) {
         self.feeds_graph.set(feeds_graph);
@@ -139,7 +162,9 @@ impl<'a> Call<'a> {
 
     /// Waits until ops are done. The lock is released meanwhile, so handles must be looked up again.
     pub(crate) fn wait(&self, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
+        world.clock.host_is_back();
         let waited = self.core.wait(self.function, world, targets);
+        world.clock.host_leaves();
         self.run_destructors(world);
         waited
     }
@@ -164,6 +189,6 @@ impl<'a> Call<'a> {
         self.wait(world, &pending)?;
         world.host_learns(&known);
         world.host_saw_context(context);
-        world.healthy(context)
+        world.look(context)
     }
 }

@@ -63,12 +63,12 @@ impl Branch {
 }
 
 impl Captures {
-    /// True if a stream is captured.
+    /// `true` if a stream is captured.
     pub(crate) fn hold(&self, queue: QueueId) -> bool {
         !self.branches.is_empty() && self.branches.contains_key(&queue)
     }
 
-    /// True if no stream is captured.
+    /// `true` if no stream is captured.
     pub(crate) fn are_none(&self) -> bool {
         self.sequences.is_empty()
     }

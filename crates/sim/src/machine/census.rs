@@ -71,7 +71,7 @@ fn list(formatter: &mut fmt::Formatter<'_>, parts: impl Iterator<Item = String>)
 pub struct Change {
     /// The kinds with a change.
     pub kinds: Vec<KindChange>,
-    /// True if the thread's context stack differs.
+    /// `true` if the thread's context stack differs.
     pub current_changed: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct KindChange {
 }
 
 impl Change {
-    /// True if nothing changed.
+    /// `true` if nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty() && !self.current_changed

@@ -93,11 +93,11 @@ impl World {
         &mut self,
         watched: Watched,
         touched: Touched,
-        fault: Option<KernelFault>,
+        faults: Vec<KernelFault>,
         hazards: Vec<KernelHazard>,
     ) {
         let (checker, mut parts) = self.checked_parts();
-        checker.check_ended(&mut parts, watched, touched, fault, hazards);
+        checker.check_ended(&mut parts, watched, touched, faults, hazards);
     }
 
     /// Records a new allocation: valid from now on or, for a stream-ordered one, for all later work of its

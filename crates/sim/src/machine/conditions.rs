@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The values of an executable's conditions, which its kernels set and its conditional nodes read. They stay from launch to
-/// launch.
+/// The values of an executable's conditions, which its kernels set and its conditional nodes read. They stay
+/// from launch to launch.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
     /// By the bits of their handles, in rising order.

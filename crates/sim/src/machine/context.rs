@@ -7,6 +7,7 @@ use warploom_engine::{Known, Moment, OpId, Queue, QueueId};
 use warploom_sys::types::{CUfunc_cache, CUresult};
 
 use crate::ffi::handle::{ContextHandle, StreamHandle, kind};
+use crate::machine::coredump::CoredumpSettings;
 use crate::machine::limits::Limits;
 use crate::machine::objects::Object;
 use crate::machine::work::Owner;
@@ -27,6 +28,7 @@ pub(crate) struct Context {
     /// Bytes allocated from the device heap, after its first use.
     pub(crate) heap: Option<u64>,
     pub(crate) cache: CUfunc_cache,
+    pub(crate) coredump: CoredumpSettings,
     /// Bytes of device memory that the context itself takes.
     pub(crate) overhead: u64,
     /// The sticky error after a fault.
@@ -56,7 +58,14 @@ pub(crate) struct Context {
 
 impl Context {
     /// A context without objects. `id` is the value of `cuCtxGetId`.
-    pub(super) fn new(spec: &DeviceSpec, device: u16, id: u64, flags: u32, is_primary: bool) -> Self {
+    pub(super) fn new(
+        spec: &DeviceSpec,
+        device: u16,
+        id: u64,
+        flags: u32,
+        is_primary: bool,
+        coredump: CoredumpSettings,
+    ) -> Self {
         Self {
             device,
             id,
@@ -67,6 +76,7 @@ impl Context {
             limits: Limits::of(spec),
             heap: None,
             cache: CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            coredump,
             overhead: spec.context_memory,
             poison: None,
             legacy: None,

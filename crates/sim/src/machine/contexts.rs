@@ -1,10 +1,13 @@
 //! Contexts of a machine: creation, limits, and destruction with all objects in them.
 
+use warploom_sys::types::CUctx_flags;
+
 use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::census::Resource;
 use crate::machine::context::Context;
+use crate::machine::coredump::CoredumpSettings;
 use crate::machine::limits::Limits;
 use crate::machine::objects::Objects;
 use crate::machine::world::World;
@@ -18,6 +21,11 @@ impl World {
     /// The live contexts, for changes of a single one.
     pub(crate) fn contexts_mut(&mut self) -> &mut Objects<Context> {
         &mut self.contexts
+    }
+
+    /// The settings of core dumps for new contexts.
+    pub(crate) fn coredump_mut(&mut self) -> &mut CoredumpSettings {
+        &mut self.coredump
     }
 
     /// The device of a live context.
@@ -51,7 +59,7 @@ impl World {
     /// A context without a handle. The device is charged for it.
     fn new_context(&mut self, call: &Call<'_>, device: usize, flags: u32, is_primary: bool) -> Status<Context> {
         // A fault concerns the whole process: new contexts on the device fail, too.
-        if let Some(code) = self.devices[device].fault {
+        if let Some(code) = self.known_fault(device) {
             return Err(call.refuse(code, format!("device {device} has faulted; only a new process can use it")));
         }
         let spec = &call.core().topology.devices[device];
@@ -62,7 +70,8 @@ impl World {
                 call.refuse(OUT_OF_MEMORY, format!("a context takes {bytes} bytes of its device; {free} are free"))
             );
         }
-        Ok(Context::new(spec, device as u16, self.next_context_id(), flags, is_primary))
+        let coredump = self.coredump.of_context(flags & CUctx_flags::CU_CTX_COREDUMP_ENABLE.0 != 0);
+        Ok(Context::new(spec, device as u16, self.next_context_id(), flags, is_primary, coredump))
     }
 
     /// Sets the limits of a context, which then takes `overhead` bytes of its device. Fails with the free bytes if

@@ -36,6 +36,10 @@ pub(crate) struct Core {
     pub(crate) home: Home,
     pub(crate) faults: Arc<Faults>,
     pub(crate) initialized: AtomicBool,
+    /// Set once a context with 32-bit device addresses has been created.
+    pub(crate) has_narrow_contexts: AtomicBool,
+    /// Set when the first kernel faults.
+    has_faulted: Arc<AtomicBool>,
     /// The time limit of a kernel.
     pub(crate) watchdog: Option<Duration>,
     output: Option<Output>,
@@ -56,6 +60,8 @@ pub(crate) struct Instruments {
     pub(crate) watchdog: Option<Duration>,
     pub(crate) output: Option<Output>,
     pub(crate) workers: Option<NonZeroUsize>,
+    /// The most bytes of the host's memory that simulated memory may take.
+    pub(crate) host_limit: Option<u64>,
     pub(crate) function_address: FunctionAddress,
 }
 
@@ -81,7 +87,9 @@ impl Core {
         let engine = Engine::new(mode, topology.devices.len(), timelines);
         let findings = Arc::new(Findings::new(checks));
         let trace = instruments.trace.map(|trace| Arc::new(Recorder::new(trace, topology.devices.len())));
-        let world = World::new(id, &topology, mode, engine, Arc::clone(&findings), trace.clone())?;
+        let world =
+            World::new(id, &topology, mode, engine, Arc::clone(&findings), trace.clone(), instruments.host_limit)?;
+        let has_faulted = world.fault_flag();
         let log = Arc::new(Log::default());
         let performers_log = Arc::clone(&log);
         let perform = Box::new(move |work: &mut Work| perform(id, &performers_log, work));
@@ -98,6 +106,8 @@ impl Core {
             home: Home::new()?,
             faults: Arc::new(instruments.faults),
             initialized: AtomicBool::new(false),
+            has_faulted,
+            has_narrow_contexts: AtomicBool::new(false),
             watchdog: instruments.watchdog,
             output: instruments.output,
             workers: instruments.workers.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
@@ -110,6 +120,11 @@ impl Core {
     /// One of the machine's C functions, or its variant in which stream 0 is the per-thread default stream.
     pub(crate) fn address_of(&self, function: Function, per_thread: bool) -> *mut c_void {
         (self.function_address)(self.slot, function, per_thread)
+    }
+
+    /// True if a kernel has faulted.
+    pub(crate) fn has_faulted(&self) -> bool {
+        self.has_faulted.load(Ordering::Relaxed)
     }
 
     /// Passes on the output of a kernel.

@@ -11,8 +11,8 @@ pub(crate) struct Destructor {
     pub(crate) data: *mut c_void,
 }
 
-// SAFETY: the raw pointer is the destructor's data. The C caller hands it to the driver, which passes it to the function
-// on the thread that releases the last reference.
+// SAFETY: the raw pointer is the destructor's data. The C caller hands it to the driver, which passes it to
+// the function on the thread that releases the last reference.
 #[expect(unsafe_code, reason = "a pointer that only a destructor looks at")]
 unsafe impl Send for Destructor {}
 

@@ -1,9 +1,13 @@
 //! State of a device.
 
+use std::collections::BTreeSet;
+
+use std::time::Instant;
+
 use warploom_sys::types::CUresult;
 
 use crate::ffi::handle::ContextHandle;
-use crate::memory::DeviceMemory;
+use crate::memory::{DeviceMemory, Spacing};
 use crate::topology::DeviceSpec;
 
 /// A device's state; its properties are in the topology.
@@ -14,17 +18,50 @@ pub(crate) struct Device {
     /// Reference count of the primary context.
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
-    /// The sticky error of a kernel's fault: the process can no longer use the device.
-    pub(super) fault: Option<CUresult>,
+    /// Callbacks for notifications of the device.
+    pub(crate) notifications: Notifications,
+    /// The fault of a kernel, after which the process can no longer use the device.
+    pub(super) fault: Option<DeviceFault>,
+}
+
+/// The fault of a kernel, of which the host learns later.
+#[derive(Clone, Copy)]
+pub(super) struct DeviceFault {
+    pub(super) code: CUresult,
+    pub(super) at: Instant,
+    /// A call has answered it, or a fault plan asked for it.
+    pub(super) is_known: bool,
+}
+
+/// The callbacks that are registered for notifications, by their numbers.
+#[derive(Default)]
+pub(crate) struct Notifications {
+    registered: BTreeSet<usize>,
+    last: usize,
+}
+
+impl Notifications {
+    /// Registers a callback. Returns its number.
+    pub(crate) fn register(&mut self) -> usize {
+        self.last += 1;
+        self.registered.insert(self.last);
+        self.last
+    }
+
+    /// Removes a callback; `false` if there is none of that number.
+    pub(crate) fn unregister(&mut self, number: usize) -> bool {
+        self.registered.remove(&number)
+    }
 }
 
 impl Device {
-    pub(crate) fn new(spec: &DeviceSpec) -> std::io::Result<Self> {
+    pub(crate) fn new(spec: &DeviceSpec, spacing: Spacing) -> std::io::Result<Self> {
         Ok(Self {
-            memory: DeviceMemory::new(spec.total_memory)?,
+            memory: DeviceMemory::new(spec.total_memory, spacing)?,
             primary: None,
             retained: 0,
             primary_flags: 0,
+            notifications: Notifications::default(),
             fault: None,
         })
     }

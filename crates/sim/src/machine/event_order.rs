@@ -26,7 +26,7 @@ impl World {
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
-        let before = self.what_comes_before(context, queue);
+        let before = self.dependencies_of_next(context, queue);
         let now = self.clock.host_call();
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         let serial = event.next_serial();

@@ -1,5 +1,5 @@
-//! Events of whole contexts: records behind all work of a context, and gates, which are ops that all its later work
-//! depends on.
+//! Events of whole contexts: records behind all work of a context, and gates, which are ops that all its
+//! later work depends on.
 
 use smallvec::SmallVec;
 use warploom_engine::{OpId, QueueId};

@@ -78,7 +78,8 @@ impl World {
         if flags & DEVICE_LAUNCH != 0 { self.check_device_launch(graph, &all) } else { Ok(()) }
     }
 
-    /// Refuses nodes that the bodies of a conditional node cannot have. Inner conditional nodes are not entered.
+    /// Refuses nodes that the bodies of a conditional node cannot have. Inner conditional nodes are not
+    /// entered.
     fn check_bodies(&self, conditional: &ConditionalNode) -> Result<(), Flaw> {
         let graphs = &self.graphs;
         let mut open = conditional.bodies.to_vec();
@@ -137,7 +138,7 @@ impl World {
         Ok(())
     }
 
-    /// True if an operation touches no pageable memory.
+    /// `true` if an operation touches no pageable memory.
     fn is_reachable_by_device(&self, op: &MemoryOp) -> bool {
         let known =
             |place: &SimAddress| place.side() != Side::Host || self.memory.containing(place.address()).is_some();
@@ -150,7 +151,7 @@ impl World {
 }
 
 impl Graphs {
-    /// True if a graph has memory nodes or conditions, or a graph inside it has.
+    /// `true` if a graph has memory nodes or conditions, or a graph inside it has.
     fn is_unique(&self, graph: GraphHandle) -> bool {
         let found = self.all_in(graph).into_iter().filter_map(|graph| self.graphs.get(graph));
         found.into_iter().any(|graph| graph.memory_nodes > 0 || !graph.conditions.is_empty())

@@ -7,7 +7,8 @@ use crate::machine::world::World;
 use crate::memory::shadow::current_site;
 
 impl World {
-    /// Notes that the calling thread changes a graph. Reports a change by another thread that nothing orders before.
+    /// Notes that the calling thread changes a graph. Reports a change by another thread that nothing orders
+    /// before.
     pub(crate) fn graph_changes(&mut self, graph: GraphHandle) {
         self.graph_is_read(graph);
         let Some(site) = current_site().filter(|_| self.checker.is_on()) else { return };
@@ -17,7 +18,8 @@ impl World {
         }
     }
 
-    /// Reports a change of a graph by another thread, if nothing orders it before this call, which reads the graph.
+    /// Reports a change of a graph by another thread, if nothing orders it before this call, which reads the
+    /// graph.
     pub(crate) fn graph_is_read(&mut self, graph: GraphHandle) {
         if !self.checker.is_on() {
             return;

@@ -31,8 +31,8 @@ impl World {
         (&mut self.captures, &mut self.graphs)
     }
 
-    /// Destroys a graph and its nodes, and releases the addresses of its memory nodes. The call must go on to run the
-    /// destructors of user objects that have ended.
+    /// Destroys a graph and its nodes, and releases the addresses of its memory nodes. The call must go on to
+    /// run the destructors of user objects that have ended.
     pub(crate) fn destroy_graph(&mut self, graph: GraphHandle) {
         let (works, references) = self.graphs.remove(graph);
         for work in works {

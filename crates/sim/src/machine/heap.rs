@@ -101,7 +101,7 @@ impl World {
     }
 }
 
-/// True if an allocation is a block of a context's heap.
+/// `true` if an allocation is a block of a context's heap.
 fn is_block(allocation: &Allocation, context: ContextHandle) -> bool {
     allocation.context == Some(context)
         && matches!(&allocation.backing, Backing::Variable(memory) if memory.margins == MARGINS)

@@ -17,6 +17,8 @@ pub(crate) struct KernelCall {
     pub(crate) index: usize,
     pub(crate) shape: Shape,
     pub(crate) arguments: Arc<[u8]>,
+    /// Blocks that a multiprocessor holds at once.
+    pub(crate) active_blocks: u32,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Leaks of a machine or a context that ends.
 
-use crate::check::{End, Finding, FindingKind, memory_leak, object_leak, reservation_leak};
+use crate::check::{Finding, FindingKind, LeakOwner, memory_leak, object_leak, reservation_leak};
 use crate::ffi::handle::{ContextHandle, ModuleHandle};
 use crate::machine::census::Resource;
 use crate::machine::code::Module;
@@ -11,7 +11,7 @@ use crate::machine::world::World;
 /// The leaks among the objects of one kind that `is_leaked` selects.
 fn objects<T: Object>(
     objects: &Objects<T>,
-    end: End,
+    end: LeakOwner,
     is_leaked: impl Fn(HandleTo<T>, &T) -> bool,
 ) -> impl Iterator<Item = FindingKind> {
     let leaked = objects.iter().filter(move |(handle, object)| is_leaked(*handle, object));
@@ -37,7 +37,7 @@ impl Core {
 }
 
 impl World {
-    fn memory_leaks(&self, end: End, is_leaked: impl Fn(Option<ContextHandle>) -> bool) -> Vec<FindingKind> {
+    fn memory_leaks(&self, end: LeakOwner, is_leaked: impl Fn(Option<ContextHandle>) -> bool) -> Vec<FindingKind> {
         // Variables are released with their module.
         let given_back = self.memory.iter().filter(|allocation| Resource::of(&allocation.backing).is_some());
         let leaked = given_back.filter(|allocation| is_leaked(allocation.context));
@@ -49,7 +49,7 @@ impl World {
         if !self.checker.is_on() {
             return;
         }
-        let end = End::Context;
+        let end = LeakOwner::Context;
         let memory = self.memory_leaks(end, |owner| owner == Some(context));
         let streams = objects(&self.streams, end, |_, stream| stream.context == context);
         let events = objects(&self.events, end, |_, event| event.context == context);
@@ -65,7 +65,7 @@ impl World {
 
     /// Leaks if the machine ended now.
     pub(crate) fn leaks(&self) -> Vec<FindingKind> {
-        let end = End::Machine;
+        let end = LeakOwner::Machine;
         let is_released = |handle: ContextHandle| {
             self.devices.iter().any(|device| device.primary == Some(handle) && device.retained == 0)
         };

@@ -40,7 +40,7 @@ pub(crate) struct Limits {
 }
 
 /// The bounds that a device sets on limits.
-pub(crate) struct Bounds {
+pub(crate) struct LimitBounds {
     /// Maximum number of resident threads.
     pub(crate) threads: u64,
     pub(crate) memory: u64,
@@ -53,7 +53,7 @@ pub(crate) fn attribute(spec: &DeviceSpec, number: i32) -> u64 {
     spec.attributes.get(number).map_or(0, |value| u64::from(value.unsigned_abs()))
 }
 
-impl Bounds {
+impl LimitBounds {
     pub(crate) fn of(spec: &DeviceSpec) -> Self {
         Self {
             threads: attribute(spec, number::MULTIPROCESSOR_COUNT)
@@ -80,7 +80,7 @@ impl Limits {
             sync_depth: 2,
             launches: 2048,
             fetch: 64,
-            persisting: Bounds::of(spec).persisting / 10 * 3,
+            persisting: LimitBounds::of(spec).persisting / 10 * 3,
         }
     }
 
@@ -88,7 +88,7 @@ impl Limits {
         self.heap
     }
 
-    pub(crate) fn get(&self, limit: CUlimit, bounds: &Bounds) -> Status<u64> {
+    pub(crate) fn get(&self, limit: CUlimit, bounds: &LimitBounds) -> Status<u64> {
         match limit {
             CUlimit::CU_LIMIT_STACK_SIZE => Ok(self.stack),
             CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE => Ok(self.printf),
@@ -104,7 +104,7 @@ impl Limits {
     }
 
     /// The limits with one of them changed.
-    pub(crate) fn with(mut self, limit: CUlimit, value: u64, bounds: &Bounds) -> Status<Self> {
+    pub(crate) fn with(mut self, limit: CUlimit, value: u64, bounds: &LimitBounds) -> Status<Self> {
         match limit {
             CUlimit::CU_LIMIT_STACK_SIZE => {
                 let size = value.checked_next_multiple_of(STACK_STEP).filter(|size| *size < MOST_STACK);

@@ -111,6 +111,7 @@ mod tests {
             Engine::new(mode, 1, Timelines::new(false, HostOrder::Observed)),
             findings,
             None,
+            None,
         )
         .expect("there is room");
         let allocation = Allocation {

@@ -74,7 +74,7 @@ impl<T: Object> Objects<T> {
         Some(Handle::new(self.machine, entry.generation, index))
     }
 
-    /// True if all handles are used.
+    /// `true` if all handles are used.
     pub(crate) fn is_full(&self) -> bool {
         self.free.is_empty() && self.entries.len() >= INDICES
     }
@@ -157,12 +157,12 @@ impl<T: Object> Objects<T> {
         Some(object)
     }
 
-    /// True if the handle named an object that was destroyed with its context.
+    /// `true` if the handle named an object that was destroyed with its context.
     pub(crate) fn is_orphan(&self, handle: HandleTo<T>) -> bool {
         self.orphans.contains(&handle)
     }
 
-    /// True if the handle named an object that no longer exists.
+    /// `true` if the handle named an object that no longer exists.
     pub(crate) fn is_past(&self, handle: HandleTo<T>) -> bool {
         let given = self.entries.get(handle.index()).is_some_and(|entry| handle.generation() <= entry.generation);
         given && handle.generation() > 0 && self.is_of_this_kind(handle) && self.live_index(handle).is_none()

@@ -38,7 +38,7 @@ impl PlannedFailures {
         }
     }
 
-    /// True if this thread's work is to fail, so that a call must enqueue an op for it.
+    /// `true` if this thread's work is to fail, so that a call must enqueue an op for it.
     pub(crate) fn is_planned(&mut self) -> bool {
         self.mine().is_some()
     }

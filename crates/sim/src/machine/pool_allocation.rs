@@ -6,9 +6,9 @@ use warploom_engine::{Moment, OpId, QueueId};
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::Status;
 use crate::machine::objects::Objects;
-use crate::machine::pool::{CHUNK, Current, Freed, GRAIN, Pool, Reuse, Tag};
+use crate::machine::pool::{CHUNK, Current, Freed, Pool, Reuse, Tag};
 use crate::machine::world::{Work, World};
-use crate::memory::{Allocation, Backing, Home, PoolBlock, Side};
+use crate::memory::{Allocation, Backing, Home, PoolBlock, Side, Spacing};
 
 impl Reuse {
     /// True if an allocation on `queue`, ordered after `clock`, may reuse the memory of a free.
@@ -87,7 +87,7 @@ impl World {
         queue: QueueId,
         size: u64,
     ) -> Option<(u64, SmallVec<[OpId; 4]>)> {
-        let len = size.checked_next_multiple_of(GRAIN)?;
+        let len = self.pool_room(size)?;
         // An allocation is not an op, so the order of the default stream is applied here.
         self.catch_up(queue);
         self.open_pool(handle)?;
@@ -124,6 +124,14 @@ impl World {
         };
         self.add_allocation(allocation, Some(queue));
         Some((base, waits))
+    }
+
+    /// The bytes that a pool takes for an allocation: with some behind it if the machine checks and it is
+    /// small, so that an access behind its end does not reach another.
+    fn pool_room(&self, size: u64) -> Option<u64> {
+        let is_small = size < CHUNK / 64;
+        let spacing = if self.checker.is_on() && is_small { Spacing::Apart } else { Spacing::Dense };
+        spacing.room(size)
     }
 
     /// The address for an allocation: in the pool's memory, in new chunks, or in memory with pending frees.

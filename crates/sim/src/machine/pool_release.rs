@@ -88,8 +88,8 @@ impl World {
         self.refund(home, bytes);
     }
 
-    /// Destroys a pool. Homes whose current pool it was get their default pool back, and the pool itself stays until
-    /// its last memory is freed.
+    /// Destroys a pool. Homes whose current pool it was get their default pool back, and the pool itself
+    /// stays until its last memory is freed.
     pub(crate) fn destroy_pool(&mut self, handle: PoolHandle) {
         for current in self.current_pools.values_mut() {
             current.chosen = current.chosen.filter(|chosen| *chosen != handle);

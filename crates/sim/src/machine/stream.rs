@@ -49,7 +49,7 @@ impl Traits {
         Self { kind, ..Self::new(id, 0, LOWEST_PRIORITY) }
     }
 
-    /// True if it does not synchronise with the legacy default stream.
+    /// `true` if it does not synchronise with the legacy default stream.
     pub(crate) fn is_non_blocking(&self) -> bool {
         self.flags & NON_BLOCKING != 0
     }

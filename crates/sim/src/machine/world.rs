@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use smallvec::SmallVec;
-use warploom_engine::{Known, Mode, OpId, Period, QueueId, settle};
+use warploom_engine::{Known, Mode, OpId, OpState, Order, Period, QueueId, settle};
 use warploom_sys::types::CUresult;
 
 use crate::check::{Checker, Findings};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::capture::Captures;
-use crate::machine::clock::Clock;
+use crate::machine::clock::{Clock, Timed};
 use crate::machine::code::Code;
 use crate::machine::context::Context;
+use crate::machine::coredump::CoredumpSettings;
 use crate::machine::device::Device;
 use crate::machine::event::Event;
 use crate::machine::graph::Graphs;
@@ -24,7 +26,7 @@ use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
 use crate::machine::work::{self, Note, Owner, Reached};
-use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
+use crate::memory::{Home, HostLimit, HostMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Activity, Ended, Recorder};
@@ -33,8 +35,13 @@ use crate::trace::{Activity, Ended, Recorder};
 pub(crate) type Work = work::Work<World>;
 /// The engine of a machine.
 pub(crate) type Engine = warploom_engine::Engine<Work>;
+/// An op of a machine.
+type Op = warploom_engine::Op<Work>;
 /// A queue of a machine.
 pub(crate) type Queue = warploom_engine::Queue<Owner>;
+
+/// Ready and running ops among which those of earlier calls are looked for; they stand in front.
+const LOOKED_AT: usize = 64;
 
 /// The state of a machine.
 pub(crate) struct World {
@@ -54,17 +61,31 @@ pub(crate) struct World {
     pub(super) code: Code,
     pub(super) graphs: Graphs,
     pub(super) captures: Captures,
+    /// The settings of core dumps for new contexts.
+    pub(super) coredump: CoredumpSettings,
     pub(super) engine: Engine,
     pub(super) planned_failures: PlannedFailures,
     /// Ops store the number of their call.
     numbers_calls: bool,
     pub(super) clock: Clock,
     pub(super) checker: Checker,
+    pub(super) host_limit: HostLimit,
     pub(super) trace: Option<Arc<Recorder>>,
     /// Objects destroyed with their context.
     pub(super) abandoned: Counts,
     next_context_id: u64,
     next_stream_id: u64,
+    next_op: u64,
+    pub(super) has_faulted: Arc<AtomicBool>,
+    /// Ops that have run and whose end is not known yet.
+    unbooked: Vec<Unbooked>,
+}
+
+/// An op that has run, while others that it may share the device with still do.
+struct Unbooked {
+    id: OpId,
+    number: u64,
+    work: Work,
 }
 
 impl World {
@@ -75,8 +96,10 @@ impl World {
         engine: Engine,
         findings: Arc<Findings>,
         trace: Option<Arc<Recorder>>,
+        host_limit: Option<u64>,
     ) -> std::io::Result<Self> {
-        let devices = topology.devices.iter().map(Device::new).collect::<Result<_, _>>()?;
+        let spacing = if findings.is_on() { Spacing::Apart } else { Spacing::Dense };
+        let devices = topology.devices.iter().map(|spec| Device::new(spec, spacing)).collect::<Result<_, _>>()?;
         Ok(Self {
             devices,
             contexts: Objects::new(id),
@@ -88,20 +111,25 @@ impl World {
             memory: Registry::new(),
             physical: Objects::new(id),
             virtual_memory: VirtualMemory::default(),
-            host_memory: HostMemory::new(),
-            managed_memory: ManagedMemory::new(topology),
+            host_memory: HostMemory::new(spacing),
+            managed_memory: ManagedMemory::new(topology, spacing),
             code: Code::new(id),
             graphs: Graphs::new(id, topology.devices.len()),
             captures: Captures::default(),
+            coredump: CoredumpSettings::default(),
             engine,
             planned_failures: PlannedFailures::default(),
             numbers_calls: trace.is_some(),
             clock: Clock::new(topology, mode),
             checker: Checker::new(findings),
+            host_limit: HostLimit::new(host_limit),
             trace,
             abandoned: Counts::default(),
             next_context_id: 1,
             next_stream_id: 1,
+            next_op: 1,
+            has_faulted: Arc::default(),
+            unbooked: Vec::new(),
         })
     }
 
@@ -113,14 +141,6 @@ impl World {
     pub(crate) fn next_stream_id(&mut self) -> u64 {
         self.next_stream_id += 1;
         self.next_stream_id - 1
-    }
-
-    /// Fails with the sticky error of a context, if any.
-    pub(crate) fn healthy(&self, context: ContextHandle) -> Status {
-        match self.contexts.get(context).and_then(|context| context.poison) {
-            Some(code) => Err(code),
-            None => Ok(()),
-        }
     }
 
     /// Enqueues work, ordered as CUDA orders the queue against its context's default stream.
@@ -139,7 +159,7 @@ impl World {
     pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
-        let mut before = self.what_comes_before(context, queue);
+        let mut before = self.dependencies_of_next(context, queue);
         before.extend_from_slice(others);
         let now = self.clock.host_call();
         if let Err(code) = self.check_work(queue, &work) {
@@ -163,13 +183,18 @@ impl World {
 
     /// Enqueues checked work beside a queue's chain, behind some ops alone.
     pub(crate) fn add_beside(&mut self, queue: QueueId, before: &[OpId], work: Work, call: u64, now: u64) -> OpId {
-        let note = Note { call, fails: self.planned_failures.take() };
+        let note = Note { call, number: self.next_op(), fails: self.planned_failures.take() };
         self.engine.add_beside(queue, before, work, note, now)
     }
 
     /// Notes for an op that the calling thread enqueues.
     fn note(&mut self) -> Note {
-        Note { call: self.current_call(), fails: self.planned_failures.take() }
+        Note { call: self.current_call(), number: self.next_op(), fails: self.planned_failures.take() }
+    }
+
+    fn next_op(&mut self) -> u64 {
+        self.next_op += 1;
+        self.next_op - 1
     }
 
     /// The number of the call that this thread is in, where calls have numbers.
@@ -224,7 +249,7 @@ impl World {
 
     /// The ops of other queues that a queue's next op depends on: the order of the default stream, and events
     /// that the whole context waits for.
-    pub(crate) fn what_comes_before(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
+    pub(crate) fn dependencies_of_next(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = self.order_against_default_stream(context, queue);
         self.order_behind_gates(context, queue, &mut before);
         self.engine.tell_queue(queue);
@@ -260,15 +285,7 @@ impl World {
     /// The error that prevents an op from running, its context's or its own, if any.
     pub(crate) fn poison_of(&self, id: OpId) -> Option<CUresult> {
         let op = self.engine.op(id)?;
-        self.healthy(self.engine.queue(op.queue).owner.context).err().or(op.note.fails)
-    }
-
-    /// Sets the sticky error of a context, as a kernel fault does.
-    pub(crate) fn poison(&mut self, context: ContextHandle, code: CUresult) {
-        if let Some(context) = self.contexts.get_mut(context) {
-            context.poison.get_or_insert(code);
-            self.devices[usize::from(context.device)].fault.get_or_insert(code);
-        }
+        self.fault_of(self.engine.queue(op.queue).owner.context).or(op.note.fails)
     }
 
     /// The newest pending op of each queue of a context, with those of destroyed streams.
@@ -333,6 +350,11 @@ impl warploom_engine::State for World {
             self.engine.timelines.host_learns(known);
         }
         match (self.poison_of(id), work) {
+            (None, Work::Task(task)) => {
+                let earliest = self.engine.op(id).map_or(0, |op| op.earliest);
+                task.starts_at(Clock::kernel_start(earliest));
+                true
+            }
             (None, _) => true,
             // Unlike a host function, a callback also runs after a failure, with its status.
             (Some(code), Work::Callback { status, .. }) => {
@@ -343,7 +365,67 @@ impl warploom_engine::State for World {
         }
     }
 
-    fn ended(&mut self, id: OpId, mut work: Work, failure: Option<CUresult>) {
+    fn ended(&mut self, id: OpId, work: Work, failure: Option<CUresult>) {
+        match self.engine.op(id).map(|op| op.note.number) {
+            Some(number) if failure.is_none() && self.is_behind_others(id, &work) => {
+                self.unbooked.push(Unbooked { id, number, work });
+            }
+            _ => self.book(id, work, failure),
+        }
+    }
+
+    fn stepped(&mut self) {
+        while let Some(at) = self.next_to_book() {
+            let Unbooked { id, work, .. } = self.unbooked.swap_remove(at);
+            self.book(id, work, None);
+        }
+    }
+}
+
+impl World {
+    /// The first op, in order of the calls, whose end can be booked now.
+    fn next_to_book(&self) -> Option<usize> {
+        let ready = self.unbooked.iter().enumerate().filter(|(_, op)| !self.is_behind_others(op.id, &op.work));
+        ready.min_by_key(|(_, op)| op.number).map(|(at, _)| at)
+    }
+
+    /// True if ops share their device in the order of the calls; in the modes that choose an order, that one counts.
+    fn books_in_order(&self) -> bool {
+        !matches!(self.engine.mode(), Mode::Deterministic(Order::Lazy | Order::Seeded(_)))
+    }
+
+    /// True if an op of an earlier call, ready or running on the same device, has not got as far in virtual time as this
+    /// one has: it may still delay it.
+    fn is_behind_others(&self, id: OpId, work: &Work) -> bool {
+        if !self.books_in_order() || !work.takes_device() {
+            return false;
+        }
+        let Some(op) = self.engine.op(id) else { return false };
+        let device = self.engine.queue(op.queue).owner.device;
+        let (number, end) = (op.note.number, self.clock.alone(work, device, op.earliest));
+        let is_ahead = |other: &OpId, op: &Op| {
+            *other != id
+                && op.note.number < number
+                && self.engine.queue(op.queue).owner.device == device
+                && match op.state {
+                    OpState::Ready => op.work.takes_device() && self.progress_of(op, device) <= end,
+                    // Its work is with the executor, or it is not booked either.
+                    state => state == OpState::Running && op.earliest <= end,
+                }
+        };
+        self.engine.in_lane_of(id).take(LOOKED_AT).any(|(other, op)| is_ahead(&other, op))
+    }
+
+    /// The virtual time that a ready op has reached: a kernel may have run for a while.
+    fn progress_of(&self, op: &Op, device: u16) -> u64 {
+        match &op.work {
+            Work::Task(_) => self.clock.alone(&op.work, device, op.earliest),
+            _ => op.earliest,
+        }
+    }
+
+    /// Books the end of an op in virtual time.
+    fn book(&mut self, id: OpId, mut work: Work, failure: Option<CUresult>) {
         let Some(op) = self.engine.op(id) else { return };
         let queue_id = op.queue;
         let queue = self.engine.queue(queue_id);
@@ -351,9 +433,9 @@ impl warploom_engine::State for World {
             (queue.owner.context, queue.owner.device, op.earliest, op.has_parked);
         let note = op.note;
         // Pending work of a context with a sticky error is skipped.
-        let ran = self.healthy(context).is_ok();
+        let ran = self.fault_of(context).is_none();
         if let Some(code) = failure.or(note.fails) {
-            self.poison(context, code);
+            self.fail(context, code);
         }
         if let Work::Task(task) = &mut work {
             task.ended(self);
@@ -361,7 +443,9 @@ impl warploom_engine::State for World {
         if ran {
             self.move_managed_pages(&mut work, device);
         }
-        let period = self.clock.run(&work, device, earliest, has_parked);
+        let number = self.books_in_order().then_some(note.number);
+        let timed = Timed { number, device, earliest, has_parked };
+        let period = self.clock.run(&work, timed);
         let end = period.end;
         if let Work::Hook(hook) = &mut work {
             hook.reached(self, Reached { op: id, queue: queue_id, ran, time: end });

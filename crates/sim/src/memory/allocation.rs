@@ -16,7 +16,7 @@ use crate::ffi::status::{INVALID_VALUE, Status};
 pub(crate) struct Allocation {
     pub(crate) base: u64,
     pub(crate) size: u64,
-    /// Where the simulator finds the first byte.
+    /// The host address of the first byte.
     pub(crate) host: usize,
     pub(crate) side: Side,
     /// The context it was made in; pool memory and virtual mappings belong to none.
@@ -159,7 +159,7 @@ impl Registry {
     }
 
     /// The first allocation that starts behind an address.
-    fn after(&self, address: u64) -> Option<&Allocation> {
+    pub(crate) fn after(&self, address: u64) -> Option<&Allocation> {
         self.by_base.range(address..).find(|(base, _)| **base > address).map(|(_, allocation)| allocation)
     }
 
@@ -222,8 +222,8 @@ impl Registry {
         Ok(first.place(address))
     }
 
-    /// Where the memory that starts with `first` ends, looking no further than `wanted`: mappings that follow one another,
-    /// for the program and for the simulator, are as good as one.
+    /// The end of the memory that starts with `first`, searched no further than `wanted`: consecutive
+    /// mappings that are contiguous for the program and for the simulator count as one.
     pub(crate) fn end_of_run(&self, first: &Allocation, wanted: u64) -> u64 {
         let mapped = |allocation: &Allocation| matches!(allocation.backing, Backing::Mapped(_));
         let mut last = first;

@@ -9,7 +9,7 @@ use std::io;
 use warploom_engine::OpId;
 
 use super::BLOCK;
-use super::blocks::{Block, Blocks};
+use super::blocks::{Block, Blocks, Spacing};
 use super::in_flight::InFlight;
 use super::span::{Span, SpanKind};
 
@@ -20,12 +20,12 @@ pub(crate) struct Arena<Op = OpId> {
     resting: Vec<(Block, Vec<Op>)>,
 }
 
-/// How much address space is reserved at a time, unless one allocation needs more.
+/// Address space reserved at a time, unless one allocation needs more.
 const ROOM: u64 = 256 << 30;
 
 impl<Op: Copy> Arena<Op> {
-    pub(crate) fn new(kind: SpanKind) -> Self {
-        Self { kind, spans: Vec::new(), blocks: Blocks::new(), resting: Vec::new() }
+    pub(crate) fn new(kind: SpanKind, spacing: Spacing) -> Self {
+        Self { kind, spans: Vec::new(), blocks: Blocks::new(spacing), resting: Vec::new() }
     }
 
     /// Takes memory for one allocation, readable and writable.
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_arena_costs_nothing_until_it_is_used() -> io::Result<()> {
-        let mut arena = Arena::new(SpanKind::Virtual);
+        let mut arena = Arena::new(SpanKind::Virtual, Spacing::Dense);
         assert!(arena.spans.is_empty());
         let address = arena.take(100, &IDLE)?;
         assert_eq!(arena.spans.len(), 1);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn an_allocation_larger_than_the_room_gets_room_of_its_own() -> io::Result<()> {
-        let mut arena = Arena::new(SpanKind::Virtual);
+        let mut arena = Arena::new(SpanKind::Virtual, Spacing::Dense);
         let small = arena.take(1, &IDLE)?;
         let large = arena.take(ROOM, &IDLE)?;
         assert_eq!(arena.spans.len(), 2);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_freed_block_rests_while_an_op_may_touch_it() -> io::Result<()> {
-        let mut arena = Arena::new(SpanKind::Virtual);
+        let mut arena = Arena::new(SpanKind::Virtual, Spacing::Dense);
         let busy = Unfinished(vec![1]);
         let address = arena.take(BLOCK, &busy)?;
         arena.give(address, BLOCK, &busy);

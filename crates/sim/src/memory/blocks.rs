@@ -25,6 +25,36 @@ impl Block {
     }
 }
 
+/// The minimum distance between allocations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Spacing {
+    /// As close as the driver puts them.
+    #[default]
+    Dense,
+    /// With unused bytes behind each, where there is room: an access behind the end does not reach a
+    /// neighbour, so that a machine that checks finds it.
+    Apart,
+}
+
+impl Spacing {
+    /// The unused bytes behind each allocation.
+    const GAP: u64 = 64;
+
+    /// The bytes to set apart for an allocation: a multiple of `ALIGNMENT`, as the driver takes, or one more.
+    pub(crate) fn room(self, bytes: u64) -> Option<u64> {
+        let dense = bytes.checked_next_multiple_of(ALIGNMENT)?;
+        match self {
+            Spacing::Apart if dense - bytes < Self::GAP => dense.checked_add(ALIGNMENT),
+            Spacing::Apart | Spacing::Dense => Some(dense),
+        }
+    }
+}
+
+/// The bytes that the driver takes for a small allocation.
+fn dense(bytes: u64) -> u64 {
+    bytes.next_multiple_of(ALIGNMENT)
+}
+
 /// A space of blocks. It knows addresses only; charging blocks and mapping pages is the owner's business.
 pub(crate) struct Blocks {
     space: Heap,
@@ -32,12 +62,22 @@ pub(crate) struct Blocks {
     shared: Heap,
     taken: BTreeMap<u64, Block>,
     next_serial: u64,
+    spacing: Spacing,
+    /// Small allocations with unused bytes behind them, and the bytes that the driver would take for them.
+    spaced: BTreeMap<u64, u64>,
 }
 
 impl Blocks {
     /// A space with no room yet.
-    pub(crate) fn new() -> Self {
-        Self { space: Heap::walled(u64::MAX), shared: Heap::walled(BLOCK), taken: BTreeMap::new(), next_serial: 1 }
+    pub(crate) fn new(spacing: Spacing) -> Self {
+        Self {
+            space: Heap::walled(u64::MAX),
+            shared: Heap::walled(BLOCK),
+            taken: BTreeMap::new(),
+            next_serial: 1,
+            spacing,
+            spaced: BTreeMap::new(),
+        }
     }
 
     /// Adds room. The last block stays unused, so that nothing ever reaches from one piece of room into the next.
@@ -52,16 +92,41 @@ impl Blocks {
 
     /// Takes whole blocks; `None` if there is no such hole.
     pub(crate) fn take(&mut self, len: u64) -> Option<Block> {
-        let base = self.space.take(len, BLOCK)?;
+        let base = self.take_apart(len).or_else(|| self.space.take(len, BLOCK))?;
         let block = Block { base, len, serial: self.next_serial };
         self.next_serial += 1;
         self.taken.insert(base, block);
         Some(block)
     }
 
+    /// Takes whole blocks with a free one on either side, if allocations are to lie apart.
+    fn take_apart(&mut self, len: u64) -> Option<u64> {
+        if self.spacing == Spacing::Dense {
+            return None;
+        }
+        let before = self.space.take(len.checked_add(2 * BLOCK)?, BLOCK)?;
+        self.space.give(before, BLOCK);
+        self.space.give(before + BLOCK + len, BLOCK);
+        Some(before + BLOCK)
+    }
+
     /// Takes room for a small allocation in a block that others use, too.
     pub(crate) fn take_shared(&mut self, bytes: u64) -> Option<u64> {
-        self.shared.take(bytes.next_multiple_of(ALIGNMENT), ALIGNMENT)
+        let (room, dense) = (self.spacing.room(bytes)?, dense(bytes));
+        if let Some(address) = self.shared.take(room, ALIGNMENT) {
+            if room > dense {
+                self.spaced.insert(address, dense);
+            }
+            return Some(address);
+        }
+        if let Some(address) = self.shared.take(dense, ALIGNMENT) {
+            return Some(address);
+        }
+        // Before a block more is charged, the bytes between allocations are used.
+        for (address, dense) in std::mem::take(&mut self.spaced) {
+            self.shared.give(address + dense, ALIGNMENT);
+        }
+        self.shared.take(dense, ALIGNMENT)
     }
 
     /// Makes a taken block one that small allocations share.
@@ -71,7 +136,8 @@ impl Blocks {
 
     /// Gives back a small allocation. Its block comes with the last one in it: taken still, but shared no more.
     pub(crate) fn give_shared(&mut self, address: u64, bytes: u64) -> Option<Block> {
-        self.shared.give(address, bytes.next_multiple_of(ALIGNMENT));
+        let gap = if self.spaced.remove(&address).is_some() { ALIGNMENT } else { 0 };
+        self.shared.give(address, dense(bytes) + gap);
         let block = self.containing(address)?;
         self.shared.take_at(block.base, block.len).then_some(block)
     }
@@ -105,7 +171,7 @@ mod tests {
     use super::*;
 
     fn space(blocks: u64) -> Blocks {
-        let mut space = Blocks::new();
+        let mut space = Blocks::new(Spacing::Dense);
         space.add_room(BLOCK * 100, BLOCK * (blocks + 1));
         space
     }
@@ -153,8 +219,25 @@ mod tests {
     }
 
     #[test]
+    fn allocations_lie_apart_where_there_is_room() {
+        let mut space = Blocks::new(Spacing::Apart);
+        space.add_room(BLOCK * 100, BLOCK * 9);
+        let blocks = [0; 3].map(|_| space.take(BLOCK).expect("there is room").base / BLOCK - 100);
+        assert_eq!(blocks, [1, 3, 5]);
+        let block = space.containing(BLOCK * 101).expect("it was taken");
+        space.share(block);
+        let taken = [512, 100, 480, SMALL - 512, SMALL - 2048];
+        let taken = taken.map(|bytes| (bytes, space.take_shared(bytes).expect("there is room") - block.base));
+        assert_eq!(taken.map(|(_, at)| at), [0, 1024, 1536, 2560, SMALL + 2048]);
+        for (bytes, at) in taken {
+            space.give_shared(block.base + at, bytes);
+        }
+        assert_eq!(space.take_shared(1), None, "the block came back with the last of them");
+    }
+
+    #[test]
     fn nothing_reaches_from_one_piece_of_room_into_the_next() {
-        let mut space = Blocks::new();
+        let mut space = Blocks::new(Spacing::Dense);
         space.add_room(BLOCK * 10, BLOCK * 3);
         space.add_room(BLOCK * 13, BLOCK * 3);
         assert_eq!(space.take(BLOCK * 3), None);

@@ -1,9 +1,10 @@
 //! Capacity and address space of one device's memory.
 
 use std::io;
+use std::ops::Range;
 
 use super::BLOCK;
-use super::blocks::{Block, Blocks};
+use super::blocks::{Block, Blocks, Spacing};
 use super::windows::Windows;
 
 /// One device's capacity and address space.
@@ -13,16 +14,25 @@ use super::windows::Windows;
 pub(crate) struct DeviceMemory {
     windows: Windows,
     blocks: Blocks,
+    /// The driver's own memory, in front of the first allocation.
+    driver: Range<u64>,
     capacity: u64,
     used: u64,
 }
 
+/// Bytes in front of the first allocation that are the driver's own. They are mapped, so that a kernel can
+/// read and write them.
+const DRIVER: u64 = 64 << 20;
+
 impl DeviceMemory {
     /// `capacity` bytes to hand out, in a window with room for holes.
-    pub(crate) fn new(capacity: u64) -> io::Result<Self> {
-        let mut memory = Self { windows: Windows::default(), blocks: Blocks::new(), capacity, used: 0 };
-        memory.add_room(capacity + capacity / 4)?;
-        Ok(memory)
+    pub(crate) fn new(capacity: u64, spacing: Spacing) -> io::Result<Self> {
+        let mut windows = Windows::default();
+        let window = windows.add(DRIVER + capacity + capacity / 4 + BLOCK)?;
+        let driver = window.base()..window.base() + DRIVER;
+        let mut blocks = Blocks::new(spacing);
+        blocks.add_room(driver.end, window.len() - DRIVER);
+        Ok(Self { windows, blocks, driver, capacity, used: 0 })
     }
 
     fn add_room(&mut self, len: u64) -> io::Result<()> {
@@ -109,6 +119,15 @@ impl DeviceMemory {
         }
     }
 
+    /// The mapped range around an address, and where the simulator finds its first byte.
+    pub(crate) fn mapped(&self, address: u64) -> Option<(Range<u64>, usize)> {
+        let range = match self.blocks.containing(address) {
+            Some(block) => block.base..block.base + block.len,
+            None => Some(&self.driver).filter(|driver| driver.contains(&address))?.clone(),
+        };
+        Some((range.clone(), self.windows.host_of(range.start)))
+    }
+
     /// The block an address is in.
     pub(crate) fn block_of(&self, address: u64) -> Option<Block> {
         self.blocks.containing(address)
@@ -124,7 +143,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn memory(capacity: u64) -> DeviceMemory {
-        DeviceMemory::new(capacity).expect("there is address space")
+        DeviceMemory::new(capacity, Spacing::Dense).expect("there is address space")
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Free stretches of an address space, found by best fit: the same calls give the same addresses on every run.
+//! Free stretches of an address space, found by best fit: the same calls give the same addresses on every
+//! run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     impl Heap {
-        /// True if everything between is free.
+        /// `true` if everything between is free.
         fn is_free(&self, at: u64, len: u64) -> bool {
             self.holding(at, len).is_some()
         }
@@ -172,8 +173,8 @@ mod tests {
     const LEN: u64 = 4096;
 
     proptest! {
-        /// Against a model that knows every byte: what is taken is inside, aligned and nobody else's; a request is
-        /// refused only when no hole has room; and when all is given back, all is one piece again.
+        /// Against a model that knows every byte: a block is in range, aligned and overlaps no other; a
+        /// request is refused only when no hole has room; and when all blocks are freed, all is one hole.
         #[test]
         fn a_heap_never_hands_a_byte_out_twice(steps in prop::collection::vec(step(), 1..200)) {
             let mut heap = Heap::new(BASE, LEN);

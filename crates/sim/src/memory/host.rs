@@ -3,7 +3,7 @@
 use std::io;
 
 use super::arena::Arena;
-use super::blocks::Block;
+use super::blocks::{Block, Spacing};
 use super::in_flight::InFlight;
 use super::span::SpanKind;
 
@@ -13,8 +13,8 @@ pub(crate) struct HostMemory {
 }
 
 impl HostMemory {
-    pub(crate) fn new() -> Self {
-        Self { arena: Arena::new(SpanKind::Real) }
+    pub(crate) fn new(spacing: Spacing) -> Self {
+        Self { arena: Arena::new(SpanKind::Real, spacing) }
     }
 
     pub(crate) fn take(&mut self, bytes: u64, in_flight: &impl InFlight) -> io::Result<u64> {

@@ -25,9 +25,11 @@ mod allocation;
 mod arena;
 mod backing;
 mod blocks;
+pub(crate) mod committed;
 mod device;
 mod heap;
 mod host;
+mod host_limit;
 mod in_flight;
 
 mod operation;
@@ -45,10 +47,11 @@ pub(crate) use allocation::{Allocation, Registry};
 pub(crate) use backing::{
     Backing, GraphBlock, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
 };
-pub(crate) use blocks::Block;
+pub(crate) use blocks::{Block, Spacing};
 pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
+pub(crate) use host_limit::{Claim, HostLimit};
 pub(crate) use in_flight::InFlight;
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch, Transfer};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};

@@ -64,7 +64,7 @@ pub(crate) struct StagedBlock {
     pub(crate) bytes: Box<[u8]>,
 }
 
-/// How a wait for a value compares memory with the value.
+/// The comparison of a wait for a value in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compare {
     /// The difference, taken as signed, is not negative.
@@ -164,7 +164,7 @@ impl MemoryOp {
         }
     }
 
-    /// True if it moves or sets bytes, and waits for nothing.
+    /// `true` if it moves or sets bytes, and waits for nothing.
     pub(crate) fn moves_bytes(&self) -> bool {
         !matches!(self, MemoryOp::WaitValue { .. })
     }
@@ -243,7 +243,7 @@ impl RowFill {
 }
 
 impl Compare {
-    /// True if a word of memory satisfies a wait for `value`.
+    /// `true` if a word of memory satisfies a wait for `value`.
     fn holds(self, found: u64, value: u64, wide: bool) -> bool {
         match (self, wide) {
             (Compare::AtLeast, true) => found.wrapping_sub(value).cast_signed() >= 0,

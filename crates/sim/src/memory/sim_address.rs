@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use warploom_bytes as bytes;
 
+use super::committed;
+
 /// The memory that holds some bytes: for the virtual clock, and for the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Side {
@@ -45,6 +47,11 @@ impl SimAddress {
     /// The address that the program knows.
     pub(crate) fn address(self) -> u64 {
         self.address
+    }
+
+    /// The address that the simulator reads and writes.
+    pub(crate) fn host(self) -> usize {
+        self.host
     }
 
     /// The memory that holds the bytes.
@@ -88,6 +95,21 @@ impl SimAddress {
 
     /// Writes an element of 1, 2 or 4 bytes `count` times.
     pub(crate) fn fill(self, pattern: u32, element: u8, count: u64) {
+        let size = u64::from(element);
+        if pattern == 0
+            && let Some(zeros) = committed::release(self.host, count * size)
+        {
+            // The pages are filled; the ends remain. Pages start and end at elements, because those are
+            // aligned.
+            let (before, behind) = (zeros.start - self.host as u64, self.host as u64 + count * size - zeros.end);
+            self.fill_elements(0, element, before / size);
+            self.offset(zeros.end - self.host as u64).fill_elements(0, element, behind / size);
+            return;
+        }
+        self.fill_elements(pattern, element, count);
+    }
+
+    fn fill_elements(self, pattern: u32, element: u8, count: u64) {
         // SAFETY: the range was checked for `count` elements and their alignment; it stays mapped (see
         // `SimAddress::new`).
         unsafe { bytes::fill(self.pointer(), pattern, element, count as usize) };

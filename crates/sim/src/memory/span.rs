@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use super::committed;
 use rustix::mm::{self, Advice, MapFlags, MprotectFlags, ProtFlags};
 
 /// A stretch of the process's address space, owned.
@@ -17,7 +18,7 @@ pub(crate) struct Span {
     kind: SpanKind,
 }
 
-/// How the operating system accounts for a span's pages.
+/// The operating system's accounting of a span's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpanKind {
     /// A promise that may be larger than the machine: pages count when they are written.
@@ -46,7 +47,9 @@ impl Span {
         let size = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
         // SAFETY: a fresh mapping at an address of the kernel's choice takes nothing from anyone.
         let address = unsafe { mm::mmap_anonymous(std::ptr::null_mut(), size, protection, flags(kind)) }?;
-        Ok(Self { address: address.expose_provenance() as u64, len, kind })
+        let address = address.expose_provenance() as u64;
+        committed::add_span(address, len);
+        Ok(Self { address, len, kind })
     }
 
     /// Address space that nothing may touch, from a multiple of `align` on; both are multiples of the page size.
@@ -57,6 +60,7 @@ impl Span {
         if head > 0 {
             // SAFETY: the pages of the fresh mapping before the first aligned one; nobody has seen them.
             unsafe { mm::munmap(pointer(whole.address), head as usize) }?;
+            committed::remove_span(whole.address);
             whole.address += head;
             whole.len -= head;
         }
@@ -66,6 +70,7 @@ impl Span {
             unsafe { mm::munmap(pointer(whole.address + len), tail as usize) }?;
             whole.len = len;
         }
+        committed::add_span(whole.address, whole.len);
         Ok(whole)
     }
 
@@ -133,6 +138,7 @@ impl Span {
         offset: u64,
         writable: bool,
     ) -> io::Result<()> {
+        committed::note_file(self.address);
         let protection = if writable { OPEN } else { ProtFlags::READ };
         let flags = MapFlags::SHARED | MapFlags::FIXED;
         // SAFETY: as in `replace`.
@@ -143,6 +149,7 @@ impl Span {
 
 impl Drop for Span {
     fn drop(&mut self) {
+        committed::remove_span(self.address);
         // SAFETY: the pages are this span's own. Who holds the span keeps it until no op is left that could use them.
         let unmapped = unsafe { mm::munmap(pointer(self.address), self.len as usize) };
         debug_assert!(unmapped.is_ok(), "the span is mapped");

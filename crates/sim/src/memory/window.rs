@@ -1,4 +1,5 @@
-//! Device address ranges: inaccessible to the program, with the bytes at a constant distance for the simulator.
+//! Device address ranges: inaccessible to the program, with the bytes at a constant distance for the
+//! simulator.
 #![expect(unsafe_code, reason = "vouches for the mapped bytes of its twin")]
 
 use std::io;
@@ -20,8 +21,8 @@ impl Window {
         Self::aligned(len, BLOCK)
     }
 
-    /// Reserves `len` bytes of both. The program's side starts at a multiple of `align`, a power of two and of the page
-    /// size.
+    /// Reserves `len` bytes of both. The program's side starts at a multiple of `align`, a power of two and
+    /// of the page size.
     pub(crate) fn aligned(len: u64, align: u64) -> io::Result<Self> {
         let len = len.checked_next_multiple_of(BLOCK).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { seen: Span::closed(len, align, SpanKind::Virtual)?, twin: Span::open(len)? })
@@ -39,14 +40,15 @@ impl Window {
         self.seen.contains(address)
     }
 
-    /// Where the simulator finds the byte at `address` of this window.
+    /// The host address of the byte at `address` of this window.
     pub(crate) fn host_of(&self, address: u64) -> usize {
         self.twin_of(address) as usize
     }
 
     /// The byte at `address`, for ops to touch; nothing if that is outside.
     pub(crate) fn sim_address(&self, address: u64, side: Side) -> Option<SimAddress> {
-        // SAFETY: the twin's bytes are mapped for as long as the window lives, which is as long as the machine.
+        // SAFETY: the twin's bytes are mapped for as long as the window lives, which is as long as the
+        // machine.
         self.contains(address).then(|| unsafe { SimAddress::new(address, self.host_of(address), side) })
     }
 
@@ -69,7 +71,8 @@ impl Window {
         self.twin.renew(self.twin_of(address), len)
     }
 
-    /// Lets the program touch a stretch directly: memory at one address for host and devices, without the twin.
+    /// Lets the program touch a stretch directly: memory at one address for host and devices, without the
+    /// twin.
     pub(crate) fn open(&self, address: u64, len: u64) -> io::Result<()> {
         self.seen.unlock(address, len)
     }

@@ -21,7 +21,7 @@ impl Windows {
         window.unwrap_or_else(|| panic!("{address:#x} is in no window of its device"))
     }
 
-    /// Where the simulator finds the byte at an address that the device gave out.
+    /// The host address of the byte at a device address.
     pub(crate) fn host_of(&self, address: u64) -> usize {
         self.holding(address).host_of(address)
     }

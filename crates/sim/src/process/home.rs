@@ -49,7 +49,7 @@ impl Home {
         self.word().store(1, Ordering::Relaxed);
     }
 
-    /// True if the machine can be used in this process. In a child of the process it was used in it cannot;
+    /// `true` if the machine can be used in this process. In a child of the process it was used in it cannot;
     /// one that nobody has used yet is the child's own from now on.
     pub(crate) fn is_here(&self) -> bool {
         if self.word().load(Ordering::Relaxed) != 0 {
@@ -62,7 +62,7 @@ impl Home {
         is_vacant
     }
 
-    /// True if this is the process that started the machine, or a child that has made it its own.
+    /// `true` if this is the process that started the machine, or a child that has made it its own.
     pub(crate) fn is_own(&self) -> bool {
         self.word().load(Ordering::Relaxed) != 0
     }
@@ -83,13 +83,13 @@ impl Drop for Home {
     }
 }
 
-/// How long nobody holds such a lock as [`lock_briefly_held`] is for.
+/// Timeout of [`lock_briefly_held`]; such a lock is never held that long.
 const BRIEFLY: Duration = Duration::from_secs(1);
 
-/// Takes a lock that everybody holds for a moment only. If it is not to be had, this is a child of `fork`,
-/// and whoever held it has not come along.
+/// Takes a lock that is only ever held briefly. If it cannot be taken in time, this is a child of `fork`, and
+/// the thread that held the lock exists only in the parent.
 ///
-/// For locks that a child may have to take: those of the process, and those of a machine that nobody has
+/// For locks that a child may have to take: those of the process, and those of a machine that is not
 /// initialised.
 pub(crate) fn lock_briefly_held<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     static LOCKED_IN: AtomicU32 = AtomicU32::new(0);

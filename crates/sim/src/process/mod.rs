@@ -1,4 +1,5 @@
 //! The process and its threads: detection of `fork`, and per-thread state of the driver.
 
 pub(crate) mod home;
+pub(crate) mod sleep;
 pub(crate) mod thread;

@@ -64,13 +64,13 @@ pub(crate) fn key() -> ThreadKey {
     KEY.try_with(|life| life.0).unwrap_or(ThreadKey::NONE)
 }
 
-/// True if a thread that had a key has not ended.
+/// `true` if a thread that had a key has not ended.
 pub(crate) fn is_living(key: ThreadKey) -> bool {
     lock_briefly_held(&LIVING).is_none_or(|living| living.contains(&key))
 }
 
-/// True if this thread has a name. Rust knows the names it gave; of other threads the system knows the first
-/// 15 bytes.
+/// `true` if this thread has a name. Rust knows the names it gave; of other threads the system knows the
+/// first 15 bytes.
 pub(crate) fn is_called(name: &str) -> bool {
     if let Some(known) = std::thread::current().name() {
         return known == name;
@@ -98,12 +98,12 @@ pub(crate) fn with_contexts<R: Default>(machine: u64, work: impl FnOnce(&mut Vec
         .unwrap_or_default()
 }
 
-/// True if a context of a machine is current on this thread.
+/// `true` if a context of a machine is current on this thread.
 pub(crate) fn has_context(machine: u64) -> bool {
     with_contexts(machine, |stack| !stack.is_empty())
 }
 
-/// True if this thread is running a host function of a machine; few driver calls are permitted there.
+/// `true` if this thread is running a host function of a machine; few driver calls are permitted there.
 pub(crate) fn is_in_host_function(machine: u64) -> bool {
     IN_HOST_FUNCTION.try_with(|flag| flag.get() == Some(machine)).unwrap_or(false)
 }
@@ -132,7 +132,8 @@ pub(crate) fn leave_call(outer: u64) {
     CALL.set(outer);
 }
 
-/// How careful this thread is about unsafe calls while a stream of a machine is captured.
+/// This thread's capture mode, which decides the unsafe calls it may make while a stream of a machine is
+/// captured.
 pub(crate) fn capture_mode(machine: u64) -> CUstreamCaptureMode {
     let initial = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
     let find = |modes: &RefCell<Vec<(u64, CUstreamCaptureMode)>>| {

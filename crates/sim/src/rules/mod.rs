@@ -3,11 +3,14 @@
 //! [`table`] has one row for each function of the list; everything that treats functions differently reads
 //! its row. The family of a function is in the list itself ([`Function::family`]).
 
+mod after_fault;
 mod class;
 mod table;
+pub(crate) mod width;
 
 use warploom_sys::Function;
 
+pub(crate) use self::after_fault::fails_after_fault;
 pub use self::class::Class;
 
 use self::class::Classes;
@@ -16,7 +19,7 @@ use self::class::Classes;
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     /// Works before `cuInit`. The functions that destroy an object look at their handle first, and before
-    /// `cuInit` there is no object.
+    /// `cuInit` there is no object; settings of core dumps and the error log belong to the process.
     pub(crate) before_init: bool,
     /// Is permitted inside a host function: it works on objects that are named by handle, and needs neither
     /// the current context nor an allocator.
@@ -85,9 +88,22 @@ mod tests {
                 cuGetExportTable,
                 cuGetProcAddress,
                 cuGetProcAddress_v2,
+                cuCtxDestroy,
                 cuCtxDestroy_v2,
+                cuStreamDestroy,
                 cuStreamDestroy_v2,
-                cuEventDestroy_v2
+                cuEventDestroy,
+                cuEventDestroy_v2,
+                cuProfilerInitialize,
+                cuCoredumpGetAttribute,
+                cuCoredumpGetAttributeGlobal,
+                cuCoredumpSetAttribute,
+                cuCoredumpSetAttributeGlobal,
+                cuLogsCurrent,
+                cuLogsDumpToFile,
+                cuLogsDumpToMemory,
+                cuLogsRegisterCallback,
+                cuLogsUnregisterCallback,
             ]
         );
     }
@@ -104,7 +120,10 @@ mod tests {
     #[test]
     fn functions_about_devices_do_not_act_on_the_current_context() {
         for function in where_not(|rule| rule.on_current_context) {
-            assert!(["init", "device", "context"].contains(&function.family()), "{function}");
+            assert!(
+                ["init", "device", "context", "coredump", "logs", "notification"].contains(&function.family()),
+                "{function}"
+            );
         }
         assert!(!of(Function::cuDeviceGetName).on_current_context);
         assert!(of(Function::cuMemGetInfo_v2).on_current_context);

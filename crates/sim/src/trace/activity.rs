@@ -51,12 +51,12 @@ pub enum Activity {
         from: Memory,
         /// The memory that they were copied to.
         to: Memory,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// A value was repeated over memory.
     Fill {
-        /// Which memory.
+        /// The memory that was filled.
         to: Memory,
         /// Number of bytes of it.
         bytes: u64,
@@ -85,14 +85,14 @@ pub enum Activity {
     Record {
         /// The event's handle.
         event: u64,
-        /// Which of the event's records it is, counted from 1.
+        /// The serial number of the record among the event's, counted from 1.
         serial: u64,
     },
     /// A stream was held up by an event.
     Wait {
         /// The event's handle.
         event: u64,
-        /// Which of the event's records it waited for.
+        /// The serial number of the record that it waited for.
         serial: u64,
     },
     /// A graph was launched; the ops of its nodes lie inside.

@@ -10,7 +10,7 @@ use warploom_sys::types::CUresult;
 
 use crate::process::home::lock_briefly_held;
 
-/// How often a function was called.
+/// Number of calls of one function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CallCount {
@@ -30,7 +30,7 @@ pub struct Failures {
     /// The code. `NOT_READY` is among the codes, though it is no error.
     #[serde(serialize_with = "code_name")]
     pub code: CUresult,
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
 }
 

@@ -4,8 +4,8 @@
 //!
 //! A process of the format is a device, or the host; a thread of it is a stream, or a thread of the
 //! program's. Ops of a batch have no order and may overlap, which one thread of the format cannot show: they
-//! spread over several rows of their stream. So do the nodes of a graph, below the launch that they belong to. An arrow leads from the record of an event to a stream that the
-//! event held up.
+//! spread over several rows of their stream. So do the nodes of a graph, below the launch that they belong
+//! to. An arrow leads from the record of an event to a stream that the event held up.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ struct Event<'a> {
     args: Option<Arguments<'a>>,
 }
 
-/// What a viewer shows of an event.
+/// The arguments of an event, as a viewer shows them.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Arguments<'a> {
@@ -156,9 +156,9 @@ fn rows(mut spans: Vec<&Span>) -> Vec<Vec<&Span>> {
     rows
 }
 
-/// Which end of an arrow.
+/// One of the two ends of an arrow.
 #[derive(Clone, Copy)]
-enum End {
+enum ArrowEnd {
     Start,
     Finish,
 }
@@ -194,11 +194,11 @@ impl Arrows {
     }
 
     /// The arrows with an end at a span.
-    fn at(&mut self, span: &Span) -> Option<(Vec<u64>, End)> {
+    fn at(&mut self, span: &Span) -> Option<(Vec<u64>, ArrowEnd)> {
         match span.activity {
-            Activity::Record { event, serial } => Some((self.starts.remove(&(event, serial))?, End::Start)),
+            Activity::Record { event, serial } => Some((self.starts.remove(&(event, serial))?, ArrowEnd::Start)),
             Activity::Wait { event, serial } => {
-                Some((self.finishes.get_mut(&(event, serial))?.pop().into_iter().collect(), End::Finish))
+                Some((self.finishes.get_mut(&(event, serial))?.pop().into_iter().collect(), ArrowEnd::Finish))
             }
             _ => None,
         }
@@ -244,10 +244,10 @@ impl<W: Write> Writer<W> {
 
     /// Ends of arrows lie inside their spans, and no arrow leads back in time: a wait that held something up
     /// ends no earlier than the record it was for.
-    fn arrow(&mut self, row: u32, span: &Span, id: u64, end: End) -> io::Result<()> {
+    fn arrow(&mut self, row: u32, span: &Span, id: u64, end: ArrowEnd) -> io::Result<()> {
         let (ph, bp, at) = match end {
-            End::Start => ("s", None, span.start_ns),
-            End::Finish => ("f", Some("e"), span.end_ns - 1),
+            ArrowEnd::Start => ("s", None, span.start_ns),
+            ArrowEnd::Finish => ("f", Some("e"), span.end_ns - 1),
         };
         let (pid, ts) = (process_of(span.device), micros(at));
         self.event(&Event {

@@ -19,9 +19,9 @@ pub struct Span {
     pub stream: u64,
     /// The number of the call that enqueued it, as in [`HostCall::number`].
     pub call: u64,
-    /// When it began, in nanoseconds of virtual time.
+    /// The start, in nanoseconds of virtual time.
     pub start_ns: u64,
-    /// When it was done.
+    /// The end.
     pub end_ns: u64,
     /// Its activity.
     pub activity: Activity,
@@ -42,9 +42,9 @@ pub struct HostCall {
     pub number: u64,
     /// Threads are numbered in the order in which they first used a simulated machine.
     pub thread: u64,
-    /// When it began, in nanoseconds since the machine was started.
+    /// The start, in nanoseconds since the machine was started.
     pub start_ns: u64,
-    /// When it returned.
+    /// The return of the call.
     pub end_ns: u64,
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Ended<'a> {
     pub(crate) device: u16,
     pub(crate) stream: u64,
     pub(crate) call: u64,
-    /// True if it ran, and was not passed over.
+    /// `true` if it ran, and was not passed over.
     pub(crate) ran: bool,
     /// Virtual time at which the stream had done everything before.
     pub(crate) stream_idle: u64,

@@ -30,7 +30,7 @@ pub struct Kept {
 }
 
 impl TraceReport {
-    /// How often a function was called.
+    /// Number of calls of a function.
     #[must_use]
     pub fn calls_of(&self, function: Function) -> u64 {
         self.calls.iter().find(|count| count.function == function).map_or(0, |count| count.calls)

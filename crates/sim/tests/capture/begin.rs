@@ -1,4 +1,4 @@
-//! How captures begin and end.
+//! Begin and end of captures.
 
 use std::ptr::null_mut;
 
@@ -39,7 +39,7 @@ driver_tests! {
         assert!(graph.nodes()?.is_empty() && graph.edges()?.is_empty());
     }
 
-    fn what_cannot_be_captured_is_refused(driver) {
+    fn invalid_captures_are_refused(driver) {
         let stage = Stage::new(driver)?;
         let stream = stage.stream()?;
         for legacy in [0, 1] {
@@ -121,7 +121,7 @@ driver_tests! {
         }
     }
 
-    fn what_an_invalid_capture_answers(driver) {
+    fn an_invalid_capture_answers_its_code(driver) {
         let stage = Stage::new(driver)?;
         let (stream, fork) = (stage.captured(LOCAL)?, stage.stream()?);
         answers!(driver.cuStreamQuery(fork), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

@@ -1,4 +1,4 @@
-//! What must not be called while something is captured, and by whom.
+//! Unsafe calls during a capture, and the threads that must not make them.
 
 use std::ptr::null_mut;
 
@@ -27,7 +27,7 @@ fn exchange(driver: &Driver, mut mode: CUstreamCaptureMode) -> TestResult<CUstre
     Ok(mode)
 }
 
-/// What an allocation answers, which is given back.
+/// The code that an allocation returns; the memory is freed.
 fn allocate(driver: &Driver) -> CUresult {
     let mut address = 0;
     let code = code_of(call!(driver.cuMemAlloc_v2(&mut address, 64)));
@@ -37,7 +37,7 @@ fn allocate(driver: &Driver) -> CUresult {
     code
 }
 
-/// What a captured stream's capture has come to, which ends.
+/// Ends the capture of a stream; `true` if it was still valid.
 fn outcome(stage: &Stage<'_>, stream: CUstream) -> TestResult<bool> {
     let is_valid = stage.status(stream)? == ACTIVE;
     if is_valid {
@@ -91,7 +91,7 @@ driver_tests! {
             call!(driver.cuStreamBeginCapture_v2(stream, GLOBAL)).expect("it can be captured");
         });
         assert_eq!(allocate(driver), UNSUPPORTED);
-        // Whoever ends it is told of the wrong thread, or that it is invalid; it is over in any case.
+        // Its end reports the wrong thread or the invalidation; the capture is over in any case.
         assert_ne!(stage.end_answers(stream), SUCCESS);
         assert_eq!(allocate(driver), SUCCESS);
     }

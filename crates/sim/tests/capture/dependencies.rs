@@ -1,4 +1,4 @@
-//! What a captured stream tells, and what it can be told, about the nodes that its next comes after.
+//! Dependencies of a captured stream's next node: queried and updated.
 
 use std::ptr::{null, null_mut};
 

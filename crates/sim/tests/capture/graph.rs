@@ -1,4 +1,4 @@
-//! What a graph tells about itself.
+//! Queries of a captured graph.
 
 use std::ptr::null_mut;
 

@@ -1,4 +1,5 @@
-//! Stream capture: what becomes a node, what takes part, what must not be called meanwhile, and the graph at the end.
+//! Stream capture: what becomes a node, what takes part, what must not be called meanwhile, and the graph at
+//! the end.
 
 mod begin;
 mod calls;

@@ -81,7 +81,7 @@ driver_tests! {
         drop(second);
     }
 
-    fn what_a_graph_cannot_allocate_or_free_is_refused_and_spoils_nothing(driver) {
+    fn memory_that_a_graph_cannot_allocate_or_free_is_refused_and_spoils_nothing(driver) {
         let stage = Stage::new(driver)?;
         let (stream, other, mut outside) = (stage.stream()?, stage.stream()?, 0);
         call!(driver.cuMemAllocAsync(&mut outside, 64, other))?;
@@ -109,7 +109,7 @@ driver_tests! {
         assert!(stage.end(stream)?.nodes()?.is_empty());
     }
 
-    fn what_graphs_hold_of_a_device_can_be_asked_and_its_marks_set_back(driver) {
+    fn graph_memory_of_a_device_is_reported_and_its_high_marks_are_reset(driver) {
         let _stage = Stage::new(driver)?;
         call!(driver.cuDeviceGraphMemTrim(0))?;
         let (mut zero, mut five) = (0_u64, 5_u64);

@@ -1,4 +1,4 @@
-//! What becomes which node.
+//! Kinds of the nodes that captured calls become.
 #![expect(unsafe_code, reason = "host functions have C's type, and C's structures are filled with zeros")]
 
 use std::ffi::c_void;
@@ -72,7 +72,7 @@ driver_tests! {
         assert!(stage.end(stream)?.nodes()?.is_empty());
     }
 
-    fn what_no_graph_can_have_invalidates_the_capture(driver) {
+    fn operations_that_no_graph_can_have_invalidate_the_capture(driver) {
         let stage = Stage::new(driver)?;
         unsafe extern "C" fn called(_: warploom_testkit::sys::types::CUstream, _: CUresult, _: *mut c_void) {}
         let (memory, context) = (stage.memory, stage.primary.context);

@@ -31,7 +31,7 @@ pub(crate) const VALUES: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_B
 /// Bytes of [`Stage::memory`].
 pub(crate) const BYTES: usize = 1 << 20;
 
-/// A context, memory, and whatever streams and events a body makes.
+/// A context, memory, and the streams and events that a body creates.
 pub(crate) struct Stage<'d> {
     pub(crate) driver: &'d Driver,
     pub(crate) primary: Primary,
@@ -110,7 +110,7 @@ impl<'d> Stage<'d> {
         Ok(Graph { driver, raw })
     }
 
-    /// What a capture answers that gives no graph.
+    /// The code of an end of capture that gives no graph.
     pub(crate) fn end_answers(&self, stream: CUstream) -> CUresult {
         let (driver, mut raw) = (self.driver, std::ptr::dangling_mut());
         let code = code_of(call!(driver.cuStreamEndCapture(stream, &mut raw)));
@@ -118,7 +118,7 @@ impl<'d> Stage<'d> {
         code
     }
 
-    /// How many nodes a captured stream's next node would come after.
+    /// The nodes that a captured stream's next node would depend on.
     pub(crate) fn tips(&self, stream: CUstream) -> TestResult<Vec<CUgraphNode>> {
         let (driver, mut status, mut id, mut graph) = (self.driver, NONE, 0 as c_ulonglong, null_mut());
         let (mut nodes, mut count) = (null(), 0);
@@ -161,7 +161,7 @@ impl Graph<'_> {
         Ok(nodes)
     }
 
-    /// What the nodes are, in the order they were captured.
+    /// The kinds of the nodes, in the order they were captured.
     pub(crate) fn kinds(&self) -> TestResult<Vec<CUgraphNodeType>> {
         let driver = self.driver;
         let kind = |node: &CUgraphNode| {
@@ -172,7 +172,7 @@ impl Graph<'_> {
         self.nodes()?.iter().map(kind).collect()
     }
 
-    /// Which node comes before which, by their places.
+    /// The edges, as pairs of node indices.
     pub(crate) fn edges(&self) -> TestResult<Vec<(usize, usize)>> {
         let (driver, mut count, nodes) = (self.driver, 0, self.nodes()?);
         call!(driver.cuGraphGetEdges(self.raw, null_mut(), null_mut(), &mut count))?;

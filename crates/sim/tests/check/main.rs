@@ -1,4 +1,4 @@
-//! What the checks find, and what they leave alone.
+//! The checks: bugs that they find, and correct programs that they accept.
 
 mod model;
 mod planted;

@@ -21,14 +21,15 @@ struct Access {
 
 pub(crate) const LEGACY: usize = 0;
 
-/// Streams 0 to 5: the legacy default one, two that block and two that do not, and the thread's own default stream.
+/// Streams 0 to 5: the legacy default one, two that block and two that do not, and the thread's own default
+/// stream.
 pub(crate) const STREAMS: usize = 6;
 
 fn is_blocking(stream: usize) -> bool {
     matches!(stream, 1 | 2 | 5)
 }
 
-/// Who has done what, and what is ordered.
+/// The accesses of a program, and the happens-before order between them.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) nodes: Vec<Node>,
@@ -54,13 +55,13 @@ impl Model {
         index
     }
 
-    /// What the legacy default stream comes behind.
+    /// The nodes that the next work of the legacy default stream comes after.
     fn blocking(&self) -> Vec<usize> {
         let newest = self.newest.iter().enumerate().filter(|(stream, _)| is_blocking(*stream));
         newest.filter_map(|(_, node)| *node).chain(self.gone_blocking.iter().copied()).collect()
     }
 
-    /// Something is enqueued in a stream, behind `other`, too.
+    /// Enqueues work in a stream, behind `other`, too.
     pub(crate) fn enqueue(&mut self, stream: usize, other: Option<usize>) -> usize {
         let mut behind: Vec<usize> = self.newest[stream].into_iter().chain(self.host).chain(other).collect();
         match stream {

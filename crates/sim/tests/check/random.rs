@@ -241,8 +241,8 @@ const MODES: [Mode; 6] = [
     Mode::Deterministic(Order::Seeded(2)),
 ];
 
-/// Every race that is reported is one, and every op that races with anything is reported with the nearest that it races
-/// with: on 20,000 programs, whatever order their work runs in.
+/// Every race that is reported is one, and every op that races with anything is reported with the nearest
+/// that it races with: on 20,000 programs, whatever order their work runs in.
 #[test]
 fn races_are_found_exactly() -> TestResult {
     let beds = MODES.into_iter().map(Bed::new).collect::<TestResult<Vec<Bed>>>()?;

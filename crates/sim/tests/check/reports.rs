@@ -1,4 +1,4 @@
-//! How findings get out of a machine: as data, as text, and to whoever asked to be told.
+//! Findings as data, as text, and given to a hook.
 
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
@@ -179,7 +179,7 @@ fn backtraces_can_be_left_out() -> TestResult {
 }
 
 #[test]
-fn who_is_told_of_a_finding_may_use_the_machine() -> TestResult {
+fn a_hook_for_findings_may_use_the_machine() -> TestResult {
     type Told = Arc<Mutex<Vec<(Finding, usize, bool)>>>;
     let told = Told::default();
     // The sink is part of the machine, so that what it holds of the machine has to go before the machine can.
@@ -219,7 +219,7 @@ fn a_thousand_findings_are_kept_and_the_rest_counted() -> TestResult {
 }
 
 #[test]
-fn what_was_taken_is_not_shown_again() -> TestResult {
+fn taken_findings_are_not_shown_again() -> TestResult {
     let rig = Rig::new(Checks::report())?;
     rig.race()?;
     let taken = rig.machine.take_findings();

@@ -273,7 +273,7 @@ fn the_copies_of_a_batch_are_not_ordered_with_each_other() -> TestResult {
     Ok(())
 }
 
-/// Where any time will do, the simulator reads at the worst one for a program that counts on stream order.
+/// A source that may be read at any time is read at the worst time for a program that relies on stream order.
 #[test]
 fn a_source_read_at_any_time_is_not_read_in_stream_order() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;

@@ -113,7 +113,7 @@ driver_tests! {
         assert_eq!(to.read()?, [0; 4096]);
     }
 
-    fn what_no_operand_is_to_blame_for_names_none(driver) {
+    fn an_error_of_no_operand_names_none(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
         let [from, to] = [Memory::new(driver, 4096)?, Memory::new(driver, 4096)?];

@@ -118,7 +118,7 @@ fn the_memory_of_another_device_is_not_filled_without_access() -> TestResult {
     Ok(())
 }
 
-/// Where the real driver follows the pointer and the process dies.
+/// The simulator refuses pointers that the real driver dereferences, which ends the process.
 #[test]
 fn wild_pointers_are_refused_even_where_any_memory_will_do() -> TestResult {
     for mode in ASYNCHRONOUS {

@@ -10,4 +10,5 @@ mod model;
 mod pools;
 mod shared;
 mod support;
+mod two_pools;
 mod waiting;

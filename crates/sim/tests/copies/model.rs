@@ -38,7 +38,7 @@ enum Action {
 #[derive(Clone, Debug)]
 struct Step {
     action: Action,
-    /// Which of the functions that can do it.
+    /// The index of the function, among those that can do it.
     variant: usize,
 }
 
@@ -104,7 +104,7 @@ impl Layout {
     }
 }
 
-/// What the bytes should be.
+/// Applies an action to the expected bytes.
 fn apply(model: &mut [Vec<u8>; 3], action: &Action) {
     match *action {
         Action::Line { to: (to, start), from: (from, end), len } => {

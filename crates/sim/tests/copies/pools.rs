@@ -1,5 +1,5 @@
-//! Copies and fills of memory from pools that the host can use, too: of page-locked memory, which is the host's to every copy,
-//! and of managed memory, which is whatever a call takes it for.
+//! Copies and fills of memory from pools that the host can use, too: of page-locked memory, which is the
+//! host's to every copy, and of managed memory, which is whatever a call takes it for.
 
 use std::ffi::c_void;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
@@ -56,7 +56,7 @@ fn access(flags: CUmemAccess_flags) -> CUmemAccessDesc {
 impl Drop for Pooled {
     fn drop(&mut self) {
         let driver = &self.driver;
-        // Whatever context is current, or none: memory of a pool can be freed like any other.
+        // Memory of a pool can be freed with any current context, or with none.
         let freed = call!(driver.cuMemFree_v2(self.address));
         let destroyed = call!(driver.cuMemPoolDestroy(self.pool));
         assert!(freed.is_ok() && destroyed.is_ok() || std::thread::panicking(), "{freed:?} {destroyed:?}");
@@ -81,7 +81,7 @@ impl Ends {
     }
 }
 
-/// What a call takes `x` for.
+/// The kind of memory that a call takes `x` for.
 #[derive(Clone, Copy, PartialEq)]
 enum As {
     /// Memory of the host, or of either.
@@ -91,7 +91,7 @@ enum As {
     Filled,
 }
 
-/// What a call answers where no context is current.
+/// The result of a call without a current context.
 #[derive(Clone, Copy)]
 enum Alone {
     /// The same: it has a stream.
@@ -185,7 +185,8 @@ const OPERATIONS: &[Operation] = operations! {
     };
 };
 
-/// Runs all operations on memory of a pool, with and without a current context; `refused` is what they do not take it for.
+/// Runs all operations on memory of a pool, with and without a current context; `refused` is what they do not
+/// take it for.
 fn judge(driver: &Driver, primary: &Primary, pooled: &Pooled, stream: &Stream, refused: &[As]) -> TestResult {
     let device = Memory::of(driver, &counting(BYTES))?;
     let mut page = counting(BYTES);

@@ -11,7 +11,7 @@ use warploom_testkit::sys::types::{
 
 use warploom_testkit::call;
 
-/// An address that is nobody's.
+/// An address outside every allocation.
 pub(crate) const GARBAGE: u64 = 0xdead_0000;
 
 /// Device memory of the current context.

@@ -1,4 +1,4 @@
-//! What the host waits for, seen on a machine that runs nothing before it must.
+//! Host waits of copies, on a machine that runs work as late as it may.
 
 use std::ptr::null_mut;
 
@@ -108,9 +108,10 @@ fn asynchronous_copies_within_a_device_do_not_wait() -> TestResult {
     Ok(())
 }
 
-/// Against the manual, as an H200 has it: more than 64 KiB of the program's own memory is read when the stream gets there.
+/// Against the manual, as an H200 has it: more than 64 KiB of the program's own memory is read when the
+/// stream gets there.
 #[test]
-fn a_large_source_in_a_batch_is_read_late_whatever_was_asked_for() -> TestResult {
+fn a_large_source_in_a_batch_is_read_late_despite_during_call_order() -> TestResult {
     let (_machine, driver) = lazy()?;
     let driver = &driver;
     let _primary = Primary::of(driver, 0)?;

@@ -1,4 +1,4 @@
-//! What a rule does to the calls it meets.
+//! Actions of a fault rule on the calls that it matches.
 
 use std::ptr::null_mut;
 use std::time::{Duration, Instant};

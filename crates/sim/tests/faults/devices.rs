@@ -62,7 +62,7 @@ fn a_device_can_be_lost_by_a_call_that_has_nothing_to_do_with_it() -> TestResult
 }
 
 #[test]
-fn what_a_lost_device_had_still_to_do_is_not_done_and_holds_nobody_up() -> TestResult {
+fn pending_work_of_a_lost_device_is_not_done_and_blocks_no_thread() -> TestResult {
     let (machine, driver) = machine("pcie-pair", Mode::Deterministic(Order::Lazy))?;
     let kept = context(&driver, 0)?;
     let (on_kept, mut bytes) = (stream(&driver)?, null_mut());

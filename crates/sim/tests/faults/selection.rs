@@ -1,4 +1,4 @@
-//! Which calls a rule meets.
+//! Calls that a fault rule matches.
 
 use std::ptr::null_mut;
 

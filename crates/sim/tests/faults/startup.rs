@@ -60,7 +60,7 @@ fn a_version_that_is_not_lower_is_refused() {
 }
 
 #[test]
-fn what_is_settled_at_the_start_cannot_be_injected() -> TestResult {
+fn settings_of_the_start_cannot_be_injected() -> TestResult {
     let machine = Machine::preset("h200")?;
     for plan in [Plan::new().driver_version(12020), Plan::new().hide(Class::Graph)] {
         let refused = machine.inject(plan.clone()).map(|_| ());

@@ -84,7 +84,8 @@ driver_tests! {
         let (graph, other, context) = (stage.graph()?, stage.graph()?, stage.context());
         let (mut own, mut foreign, mut node) = (0, 0, null_mut());
         call!(driver.cuGraphConditionalHandleCreate(&mut own, graph.raw, context, 0, 0))?;
-        // The driver counts the conditions of each graph, so that the other needs one that this graph does not get to.
+        // The driver counts the conditions of each graph, so that the other needs one that this graph does
+        // not get to.
         for _ in 0..32 {
             call!(driver.cuGraphConditionalHandleCreate(&mut foreign, other.raw, context, 0, 0))?;
         }

@@ -63,7 +63,7 @@ driver_tests! {
         answers!(driver.cuGraphDebugDotPrint(null_mut(), name.as_ptr(), 0), CUDA_ERROR_INVALID_VALUE);
     }
 
-    sim fn a_file_is_well_formed_whatever_the_flags(driver) {
+    sim fn a_file_is_well_formed_with_any_flags(driver) {
         let stage = Stage::new(driver)?;
         let (graph, event, mut handle, mut node) = (stage.graph()?, stage.event()?, 0, null_mut());
         let (first, mut params) = (graph.kernel(&stage.launch(c"nothing", &mut [])?, &[])?, crate::memory::allocation(64));

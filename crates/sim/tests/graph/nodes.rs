@@ -1,4 +1,5 @@
-//! Copies, fills, host functions, events and memory operations as nodes: parameters are read back as they were added.
+//! Copies, fills, host functions, events and memory operations as nodes: parameters are read back as they
+//! were added.
 #![expect(unsafe_code, reason = "host functions have C's type")]
 
 use std::ffi::c_void;

@@ -137,16 +137,16 @@ driver_tests! {
     }
 
     fn no_call_is_permitted_in_a_destructor(driver) {
-        /// The driver, and the answer of a call.
-        struct Asked<'d>(&'d Driver, Option<warploom_testkit::sys::types::CUresult>);
+        /// The driver, and the result of a call in the destructor.
+        struct DestructorCall<'d>(&'d Driver, Option<warploom_testkit::sys::types::CUresult>);
         unsafe extern "C" fn ask(data: *mut c_void) {
             // SAFETY: of the test, which waits for the destructor.
-            let asked = unsafe { &mut *data.cast::<Asked<'_>>() };
-            let (driver, mut current) = (asked.0, null_mut());
-            asked.1 = Some(warploom_testkit::code_of(call!(driver.cuCtxGetCurrent(&mut current))));
+            let made = unsafe { &mut *data.cast::<DestructorCall<'_>>() };
+            let (driver, mut current) = (made.0, null_mut());
+            made.1 = Some(warploom_testkit::code_of(call!(driver.cuCtxGetCurrent(&mut current))));
         }
         let stage = Stage::new(driver)?;
-        let (graph, mut object, mut asked) = (stage.graph()?, null_mut(), Asked(driver, None));
+        let (graph, mut object, mut asked) = (stage.graph()?, null_mut(), DestructorCall(driver, None));
         call!(driver.cuUserObjectCreate(&mut object, (&raw mut asked).cast(), Some(ask), 1, 1))?;
         call!(driver.cuGraphRetainUserObject(graph.raw, object, 1, 1))?;
         drop(graph);

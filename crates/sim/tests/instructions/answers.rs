@@ -1,7 +1,8 @@
-//! What hardware answered, as it is kept beside this file: packed with zstd.
+//! Results of hardware, kept beside this file, compressed with zstd.
 //!
-//! An answer is the key of its variant, eight bytes, then the results of all cases, one result after the other, each value
-//! in as many bytes as its width has. A variant without an answer is one that hardware has not been asked yet.
+//! An answer is the key of its variant, eight bytes, then the results of all cases, one result after the
+//! other, each value in as many bytes as its width has. A variant without an answer is one that hardware has
+//! not been asked yet.
 
 use std::collections::HashMap;
 use std::io::Read;

@@ -17,7 +17,7 @@ const KERNELS: usize = 1000;
 /// Bytes from the operands' start to what a variant may write, and more than it writes.
 const SCRATCH: usize = 32768;
 
-/// What each variant gives: for each result, the values of all cases, cut to their width.
+/// The results of each variant: for each result, the values of all cases, cut to their width.
 pub(crate) fn run(driver: &Driver, variants: &[Variant]) -> TestResult<Vec<Vec<Vec<u64>>>> {
     let _primary = Primary::of(driver, 0)?;
     let most = variants.iter().map(|variant| variant.cases).max().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! How far apart two results are.
+//! Distance between two results.
 
 use crate::variant::{Bound, Format};
 
 impl Bound {
-    /// Whether a result may stand where hardware gave another.
+    /// `true` if the bound allows our result in place of the hardware's.
     pub(crate) fn admits(self, ours: u64, theirs: u64) -> bool {
         if ours == theirs {
             return true;
@@ -20,7 +20,7 @@ impl Bound {
     }
 }
 
-/// How many numbers of a format lie between two, or nothing where one of them is no number or not finite.
+/// The distance of two numbers in units of the last place, or `None` if one of them is NaN or infinite.
 pub(crate) fn apart(format: Format, a: u64, b: u64) -> Option<u64> {
     let (fraction, exponent) = match format {
         Format::F16 => (10, 5),

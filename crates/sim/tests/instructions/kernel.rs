@@ -1,4 +1,5 @@
-//! A kernel for each variant: every thread loads its operands, runs the instruction once, and stores what it gave.
+//! A kernel for each variant: every thread loads its operands, runs the instruction once, and stores what it
+//! gave.
 
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! Kinds of operands.
 
-/// What an operand is, and so which values are worth trying.
+/// The kind of an operand, which decides the values worth trying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     B16,
@@ -10,9 +10,9 @@ pub(crate) enum Kind {
     Count,
     /// Four bytes at random.
     Bytes,
-    /// Which two of four elements there are, eight times.
+    /// Metadata of a sparse factor: two of four elements, eight times.
     Choices,
-    /// Which of two elements there is, eight times.
+    /// Metadata of a sparse factor: one of two elements, eight times.
     Choice,
     Predicate,
     F16,
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     FewLong,
 }
 
-/// What matrices are made of.
+/// The element type of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Narrow {
     F16x2,

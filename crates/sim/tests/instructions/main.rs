@@ -1,15 +1,15 @@
 //! Single instructions, on the simulator and on hardware, with the same operands.
 //!
-//! Every instruction that computes is asked in every variant: type, rounding, clamp. What an H200 answered is kept in
-//! `answers`, so that `…::sim` proves on any machine that the simulator still gives the same, and `…::cuda` proves that
-//! the answers are what hardware says. To ask again, on a machine with a GPU:
+//! Every instruction that computes is asked in every variant: type, rounding, clamp. What an H200 answered is
+//! kept in `answers`, so that `…::sim` proves on any machine that the simulator still gives the same, and
+//! `…::cuda` proves that the answers are what hardware says. To ask again, on a machine with a GPU:
 //!
 //! ```sh
 //! WARPLOOM_ANSWERS=crates/sim/tests/instructions/answers cargo test -p warploom-sim --test instructions -- --ignored cuda
 //! ```
 //!
-//! Whether a variant is PTX at all, `ptxas` says: `cargo xtask ptx --check` lets it read all of them, as this writes them to
-//! the folder in `WARPLOOM_TEXTS`.
+//! `ptxas` decides which variants are valid PTX: `cargo xtask ptx --check` has it read all of them; this test
+//! writes them to the folder in `WARPLOOM_TEXTS`.
 
 mod answers;
 mod device;

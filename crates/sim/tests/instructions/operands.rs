@@ -1,4 +1,4 @@
-//! What instructions are asked with: values at the edges, values near each other, and bits at random.
+//! Operand values: values at the edges, values near each other, and random bits.
 
 use crate::kind::{BRAIN, DOUBLE, HALF, Kind, Layout, Narrow, SINGLE};
 use crate::stream::{Stream, hash};
@@ -33,7 +33,7 @@ fn mask(bits: u32) -> u64 {
     u64::MAX >> (64 - bits)
 }
 
-/// Something that has to do with an earlier operand: the same, its neighbour, its opposite, or what a product leaves.
+/// A value derived from an earlier operand: the same, its neighbour, its opposite, or what a product leaves.
 fn related(stream: &mut Stream, kind: Kind, columns: &[Vec<u64>], case: usize, index: usize) -> u64 {
     let other = columns[stream.below(index as u64) as usize][case];
     let top = 1 << (kind.bits() - 1);
@@ -64,14 +64,15 @@ fn related(stream: &mut Stream, kind: Kind, columns: &[Vec<u64>], case: usize, i
     }
 }
 
-/// What is no number.
+/// A NaN.
 fn none(stream: &mut Stream, (fraction, exponent): Layout) -> u64 {
     let sign = stream.below(2) << (fraction + exponent);
     let payload = stream.next() & mask(fraction) & stream.pick(&[!0, 1, 1 << (fraction - 1)]);
     sign | mask(exponent) << fraction | payload.max(1)
 }
 
-/// What makes a product with `other`, or a quotient of the two, nearly the least normal number, or nearly too great.
+/// An operand whose product with `other`, or a quotient of the two, is near the least normal number, or near
+/// overflow.
 fn at_the_edge(stream: &mut Stream, (fraction, exponent): Layout, other: u64) -> u64 {
     let bias = mask(exponent - 1).cast_signed();
     let power = (other >> fraction & mask(exponent)).cast_signed() - bias;

@@ -1,4 +1,4 @@
-//! Where numbers come from.
+//! Pseudo-random numbers.
 
 /// Numbers that are the same everywhere and for ever.
 #[derive(Clone, Debug)]

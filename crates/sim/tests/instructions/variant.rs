@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 
-/// How many bits of a result are kept.
+/// The number of bits of a result that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     /// A predicate: a byte of 0 or 1.
@@ -33,7 +33,7 @@ impl Width {
     }
 }
 
-/// How far the simulator may be from hardware.
+/// The largest distance allowed between the simulator's result and the hardware's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bound {
     /// Not at all.
@@ -44,7 +44,7 @@ pub(crate) enum Bound {
     Absolute(u64, f64),
 }
 
-/// What a result is measured in.
+/// The format of a result, whose last place is the unit of distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     F16,
@@ -61,16 +61,16 @@ pub(crate) struct Variant {
     pub(crate) operands: Vec<Kind>,
     pub(crate) results: Vec<Width>,
     pub(crate) bound: Bound,
-    /// How many times it is asked; a multiple of the warp.
+    /// Number of executions; a multiple of the warp size.
     pub(crate) cases: usize,
 }
 
-/// How operands are called, in order.
+/// Names of the operands, in order.
 pub(crate) const OPERANDS: [&str; 24] = [
     "a", "b", "c", "e", "f", "g", "h", "i", "j", "k", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18",
     "a19", "a20", "a21", "a22", "a23",
 ];
-/// How results are called, in order.
+/// Names of the results, in order.
 pub(crate) const RESULTS: [&str; 8] = ["d", "q", "r", "s", "d4", "d5", "d6", "d7"];
 
 /// Raised when the same variant would be asked with other operands.
@@ -101,7 +101,7 @@ impl Variant {
         Variant { cases, ..self }
     }
 
-    /// What identifies the question: whoever changes it has no answer yet.
+    /// The hash of the variant; a changed variant has no stored result.
     pub(crate) fn key(&self) -> u64 {
         let what = format!("{EDITION} {} {:?} {:?} {}", self.text, self.operands, self.results, self.cases);
         crate::stream::hash(&what)

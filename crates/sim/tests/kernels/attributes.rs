@@ -1,4 +1,4 @@
-//! What kernels are like, and how many blocks of them a device holds.
+//! Attributes and occupancy of kernels.
 
 use std::ffi::CString;
 use std::ptr::null_mut;

@@ -1,4 +1,5 @@
-//! Clusters: who may be launched in them, how many a device holds, and what their blocks see. The tables are an H200's.
+//! Clusters: who may be launched in them, how many a device holds, and what their blocks see. The tables are
+//! an H200's.
 
 use std::ffi::CString;
 use std::ptr::null_mut;
@@ -113,6 +114,26 @@ fn check(driver: &Driver, function: CUfunction, memory: CUdeviceptr, rows: &[Row
 }
 
 driver_tests! {
+    fn a_grid_is_one_of_clusters_where_the_kernel_says_so(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let text = ".version 9.0\n.target sm_90\n.address_size 64
+            .visible .entry f(.param .u64 p) .blocksareclusters .reqntid 32 .reqnctapercluster 2 {
+            .reg .b32 %r<4>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [p];
+            atom.global.add.u32 %r0, [%rd1], 1; mov.u32 %r1, %nctaid.x; st.global.u32 [%rd1+4], %r1;
+            mov.u32 %r2, %nclusterid.x; st.global.u32 [%rd1+8], %r2; ret; }
+            .visible .entry only(.param .u64 p) .explicitcluster { ret; }";
+        let module = Module::load(driver, &CString::new(text)?)?;
+        let (function, memory) = (module.function("f")?, upload(driver, &[0; 3])?);
+        for threads in [32, 1] {
+            call!(driver.cuMemsetD32_v2(memory, 0, 3))?;
+            launch(driver, function, (3, threads), null_mut(), &mut arguments!(memory))?;
+            assert_eq!(download(driver, memory, 3)?, [192, 6, 3], "blocks of {threads}");
+        }
+        let alone = launch(driver, module.function("only")?, (4, 32), null_mut(), &mut arguments!(memory));
+        assert_eq!(code_of(alone), REFUSED);
+        call!(driver.cuMemFree_v2(memory))?;
+    }
+
     fn clusters_have_eight_blocks_at_most_unless_more_are_allowed(driver) {
         let _primary = Primary::of(driver, 0)?;
         let (module, memory) = (module(driver)?, upload(driver, &[0; 16])?);
@@ -138,7 +159,7 @@ driver_tests! {
         call!(driver.cuMemFree_v2(memory))?;
     }
 
-    fn what_blocks_need_says_how_many_clusters_fit(driver) {
+    fn resources_of_blocks_limit_the_number_of_clusters(driver) {
         let _primary = Primary::of(driver, 0)?;
         let module = module(driver)?;
         let plain = module.function("plain")?;
@@ -162,7 +183,7 @@ driver_tests! {
         answers!(driver.cuOccupancyMaxActiveClusters(null_mut(), plain, &clusters.config), CUDA_ERROR_INVALID_VALUE);
     }
 
-    fn what_a_kernel_promises_about_clusters_is_held_to(driver) {
+    fn cluster_attributes_of_a_kernel_are_enforced(driver) {
         let _primary = Primary::of(driver, 0)?;
         let (module, memory) = (module(driver)?, upload(driver, &[0; 16])?);
         let done = CUresult::CUDA_SUCCESS;

@@ -56,7 +56,7 @@ fn increments(driver: &Driver, module: CUmodule) -> TestResult {
     Ok(call!(driver.cuModuleUnload(module))?)
 }
 
-/// What embedded fatbins are wrapped in.
+/// The wrapper structure of embedded fatbins.
 #[repr(C)]
 struct Wrapper {
     magic: u32,
@@ -87,7 +87,7 @@ driver_tests! {
         }
     }
 
-    fn what_a_host_compiler_wraps_a_fatbin_in_is_no_image(driver) {
+    fn the_fatbin_wrapper_of_a_host_compiler_is_no_image(driver) {
         let _primary = Primary::of(driver, 0)?;
         let (mut module, words): (_, Vec<u64>) = (null_mut(), IMAGES[1].1.chunks(8).map(word).collect());
         let wrapper = Wrapper { magic: 0x4662_43b1, version: 1, data: words.as_ptr().cast(), unused: null_mut() };
@@ -175,7 +175,13 @@ fn the_log_says_why_machine_code_is_of_no_use() -> TestResult {
     let (image, mut module) = (include_bytes!("images/plain.cubin"), null_mut());
     answers!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()), CUDA_ERROR_NO_BINARY_FOR_GPU);
     let reason = machine.log().pop().expect("it was refused").reason;
-    assert!(reason.contains("-lineinfo"), "{reason}");
+    assert!(reason.contains("-lineinfo") && reason.contains("ProgramOptions(lineinfo=True)"), "{reason}");
+    let [advice] = machine.advice()[..] else { panic!("{:?}", machine.advice()) };
+    assert!(advice.lines().count() == 2 && reason.ends_with(advice), "{reason}");
+    answers!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    let reason = machine.log().pop().expect("it was refused").reason;
+    assert!(reason.contains("no PTX") && !reason.contains("-lineinfo"), "said once: {reason}");
+    assert_eq!(machine.advice(), [advice]);
     Ok(())
 }
 
@@ -216,7 +222,8 @@ fn lto_ir_is_loaded_by_nvjitlink_or_refused_with_its_name() -> TestResult {
     Ok(())
 }
 
-/// Bytes all over every container damaged in turn, and lengths it could be cut to: an answer, and nothing else.
+/// Bytes all over every container damaged in turn, and lengths it could be cut to: an answer, and nothing
+/// else.
 #[test]
 fn damaged_containers_are_refused_or_run() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;

@@ -31,7 +31,7 @@ driver_tests! {
         call!(driver.cuMemFree_v2(on_y))?;
     }
 
-    fn what_a_kernel_has_written_can_be_read(driver) {
+    fn values_written_by_a_kernel_can_be_read(driver) {
         let _primary = Primary::of(driver, 0)?;
         let module = Module::load(driver, &vector())?;
         let add = module.function("add_u32")?;
@@ -238,7 +238,7 @@ driver_tests! {
 }
 
 #[test]
-fn what_kernels_print_goes_to_the_machines_output() -> TestResult {
+fn output_of_kernels_goes_to_the_machines_output() -> TestResult {
     let printed = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
     let sink = std::sync::Arc::clone(&printed);
     let machine = Machine::builder()

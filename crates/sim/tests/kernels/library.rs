@@ -50,7 +50,7 @@ driver_tests! {
         call!(driver.cuLibraryUnload(library))?;
     }
 
-    fn what_a_kernel_takes_is_told_with_a_context_alone(driver) {
+    fn parameters_of_a_kernel_are_told_with_a_context_alone(driver) {
         let library = load(driver, &vector())?;
         let (mut kernel, mut offset, mut size) = (null_mut(), 9, 9);
         call!(driver.cuLibraryGetKernel(&mut kernel, library, c"saxpy".as_ptr()))?;
@@ -118,7 +118,7 @@ driver_tests! {
         drop(primary);
     }
 
-    fn what_is_set_for_a_kernel_holds_for_its_function(driver) {
+    fn attributes_set_for_a_kernel_hold_for_its_function(driver) {
         let _primary = Primary::of(driver, 0)?;
         let library = load(driver, &memory())?;
         let (mut kernel, mut function, mut bytes) = (null_mut(), null_mut(), 0);

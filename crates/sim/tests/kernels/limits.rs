@@ -1,4 +1,4 @@
-//! What a context keeps ready for kernels, and what they get of it.
+//! Stack and heap limits of a context, and the memory that kernels get.
 
 use std::ffi::CString;
 use std::ptr::null_mut;
@@ -39,7 +39,7 @@ fn module(driver: &Driver) -> TestResult<Module> {
     Module::load(driver, &CString::new(text)?)
 }
 
-/// Which of `count` requests for so many bytes were met.
+/// The success of each of `count` requests for so many bytes.
 fn taken(driver: &Driver, module: &Module, kernel: &str, size: u64, count: u32) -> TestResult<Vec<bool>> {
     let out = upload(driver, &vec![0; count as usize * 2])?;
     launch(driver, module.function(kernel)?, (1, 1), null_mut(), &mut arguments!(out, size, count))?;
@@ -48,7 +48,8 @@ fn taken(driver: &Driver, module: &Module, kernel: &str, size: u64, count: u32) 
     Ok(words.chunks(2).map(|address| address != [0, 0]).collect())
 }
 
-/// A function that calls itself, a kernel that calls it, kernels with variables of their own, and a chain of calls.
+/// A function that calls itself, a kernel that calls it, kernels with variables of their own, and a chain of
+/// calls.
 pub(crate) fn deep(driver: &Driver) -> TestResult<Module> {
     let function = |name: &str, words: u32, callee: &str| {
         format!(
@@ -121,7 +122,7 @@ fn local_bytes(driver: &Driver, function: CUfunction) -> TestResult<i32> {
     Ok(value)
 }
 
-/// What `down` gives.
+/// The result of `down`.
 fn folded(depth: u32) -> u32 {
     (2..=depth).fold(1, |below: u32, n| below.wrapping_mul(3).wrapping_add(n))
 }

@@ -82,12 +82,12 @@ impl Linker {
         Ok(image)
     }
 
-    /// What is logged, and how long that is said to be.
+    /// The text of the log, and its reported length.
     fn log(&self) -> TestResult<(&str, usize)> {
         Ok((CStr::from_bytes_until_nul(&self.log)?.to_str()?, self.values[1].addr()))
     }
 
-    /// What the kernel makes of 7.
+    /// The kernel's result for 7.
     fn run(&self) -> TestResult<u32> {
         let (driver, mut module, mut function) = (&self.driver, null_mut(), null_mut());
         call!(driver.cuModuleLoadData(&mut module, self.complete()?))?;
@@ -145,7 +145,7 @@ driver_tests! {
         call!(driver.cuLibraryUnload(library))?;
     }
 
-    fn what_nobody_defines_is_logged_when_it_is_completed(driver) {
+    fn an_undefined_symbol_is_logged_when_the_link_is_completed(driver) {
         let _primary = Primary::of(driver, 0)?;
         let linker = Linker::new(driver)?;
         linker.add(c"main.ptx", MAIN)?;
@@ -157,7 +157,7 @@ driver_tests! {
         refused!(linker.complete(), CUDA_ERROR_INVALID_SOURCE);
     }
 
-    fn what_two_define_is_logged_when_the_second_is_added(driver) {
+    fn a_symbol_defined_twice_is_logged_when_the_second_is_added(driver) {
         let _primary = Primary::of(driver, 0)?;
         let linker = Linker::new(driver)?;
         linker.add(c"main.ptx", MAIN)?;

@@ -1,6 +1,7 @@
 //! Modules, libraries, launches and occupancy, with the kernels of `crates/ptx/kernels`.
 
 mod attributes;
+mod bounds;
 mod clusters;
 mod containers;
 mod devices;

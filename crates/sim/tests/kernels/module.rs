@@ -127,7 +127,7 @@ driver_tests! {
         call!(driver.cuCtxSynchronize())?;
     }
 
-    fn what_is_newer_than_driver_or_device_is_refused(driver) {
+    fn code_newer_than_driver_or_device_is_refused(driver) {
         let _primary = Primary::of(driver, 0)?;
         let mut module = null_mut();
         let future = c".version 99.0\n.target sm_75\n.address_size 64\n";

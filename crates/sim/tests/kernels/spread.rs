@@ -62,14 +62,14 @@ fn a_fault_in_one_of_many_blocks_ends_the_kernel_and_names_it() -> TestResult {
     let driver = &driver;
     let _primary = Primary::of(driver, 0)?;
     let module = Module::load(driver, &vector())?;
-    // Blocks from 600 on, of 1000, leave their memory.
-    let (n, inside) = (64_000_u32, 600 * 64);
+    // Blocks from 512 on, of 1000, leave their memory, which ends with its mapping.
+    let (n, inside) = (1000 * 1024_u32, 512 * 1024);
     let a = upload(driver, &vec![1; inside])?;
-    launch(driver, module.function("add_u32")?, (1000, 64), null_mut(), &mut arguments!(a, a, a, n))?;
+    launch(driver, module.function("add_u32")?, (1000, 1024), null_mut(), &mut arguments!(a, a, a, n))?;
     answers!(driver.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     let log = machine.log();
     let reason = &log.iter().find(|entry| entry.reason.contains("add_u32")).ok_or("nothing is said")?.reason;
     let block = reason.split("block [").nth(1).and_then(|rest| rest.split(',').next()?.parse::<usize>().ok());
-    assert!(block.is_some_and(|block| (600..1000).contains(&block)), "{reason}");
+    assert!(block.is_some_and(|block| (512..1000).contains(&block)), "{reason}");
     Ok(())
 }

@@ -97,7 +97,7 @@ pub(crate) fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// Where each of several values is, as launches want it.
+/// Pointers to several values, as a launch takes them.
 #[macro_export]
 macro_rules! arguments {
     ($($value:expr),* $(,)?) => { [$((&raw const $value).cast_mut().cast::<std::ffi::c_void>()),*] };

@@ -12,7 +12,7 @@ use warploom_testkit::{TestResult, call};
 use crate::arguments;
 use crate::support::{launch, memory, vector};
 
-/// Links two texts, and lets go of the linker whatever came of it.
+/// Links two texts, and destroys the linker in any case.
 fn link(driver: &Driver) -> Result<(), Error> {
     let (mut state, mut module, mut image) = (null_mut(), null_mut(), null_mut());
     let mut run = || -> Result<(), Error> {
@@ -35,7 +35,7 @@ fn link(driver: &Driver) -> Result<(), Error> {
     outcome
 }
 
-/// Loads code in every way, runs a kernel of two, and lets go of whatever it got.
+/// Loads code in every way, runs a kernel of two, and unloads all that was loaded.
 fn scenario(_: &Machine, driver: &Driver) -> TestResult {
     let (mut context, mut module, mut library, mut y) = (null_mut(), null_mut(), null_mut(), 0);
     call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;

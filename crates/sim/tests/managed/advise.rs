@@ -138,7 +138,7 @@ driver_tests! {
         }
     }
 
-    fn what_is_no_advice_is_refused(driver) {
+    fn unknown_advice_is_refused(driver) {
         let _primary = Primary::of(driver, 0)?;
         let memory = Memory::new(driver, MIB)?;
         for raw in [0, 7, 1000] {

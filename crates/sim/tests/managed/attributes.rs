@@ -31,7 +31,7 @@ driver_tests! {
         assert_eq!(memory.get_part(READ_MOSTLY, 2 * PAGE - 1, 2)?, 0);
     }
 
-    fn an_array_of_accessors_is_filled_up_with_nobody(driver) {
+    fn an_array_of_accessors_is_filled_up_with_invalid_devices(driver) {
         let _primary = Primary::of(driver, 0)?;
         let memory = Memory::new(driver, PAGE)?;
         assert_eq!(memory.accessed_by(0, PAGE, 3)?, [-2; 3]);
@@ -69,7 +69,7 @@ driver_tests! {
         assert_eq!(value, [7; 4]);
     }
 
-    fn what_is_no_attribute_and_what_is_no_managed_memory_is_refused(driver) {
+    fn unknown_attributes_and_unmanaged_memory_are_refused(driver) {
         let _primary = Primary::of(driver, 0)?;
         let memory = Memory::new(driver, PAGE)?;
         let mut value = 7_i32;

@@ -8,15 +8,15 @@ use warploom_testkit::{Primary, Stream, TestResult, answers, call, code_of, driv
 
 use crate::support::*;
 
-/// What is asked of ranges in one call.
+/// The operation of a batched call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Operation {
     Prefetch,
     Discard,
     Both,
 }
 
-const ALL: [What; 3] = [What::Prefetch, What::Discard, What::Both];
+const ALL: [Operation; 3] = [Operation::Prefetch, Operation::Discard, Operation::Both];
 
 /// A batch; everything about it can be wrong.
 struct Batch<'a> {
@@ -28,18 +28,18 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn run(&self, driver: &Driver, what: What, stream: CUstream) -> CUresult {
+    fn run(&self, driver: &Driver, operation: Operation, stream: CUstream) -> CUresult {
         let (mut addresses, mut sizes) = (self.addresses.to_vec(), self.sizes.to_vec());
         let (mut locations, mut starts) = (self.locations.to_vec(), self.starts.to_vec());
         let (count, places, flags) = (addresses.len(), locations.len(), self.flags);
         let (addresses, sizes) = (addresses.as_mut_ptr(), sizes.as_mut_ptr());
         let (locations, starts) = (locations.as_mut_ptr(), starts.as_mut_ptr());
-        code_of(match what {
-            What::Prefetch => {
+        code_of(match operation {
+            Operation::Prefetch => {
                 call!(driver.cuMemPrefetchBatchAsync(addresses, sizes, count, locations, starts, places, flags, stream))
             }
-            What::Discard => call!(driver.cuMemDiscardBatchAsync(addresses, sizes, count, flags, stream)),
-            What::Both => {
+            Operation::Discard => call!(driver.cuMemDiscardBatchAsync(addresses, sizes, count, flags, stream)),
+            Operation::Both => {
                 call!(driver.cuMemDiscardAndPrefetchBatchAsync(
                     addresses, sizes, count, locations, starts, places, flags, stream
                 ))
@@ -67,13 +67,13 @@ driver_tests! {
     fn a_batch_prefetches_each_range_to_its_place(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
-        for what in ALL {
+        for operation in ALL {
             let memory = Memory::new(driver, MIB)?;
             let (addresses, sizes) = halves(&memory);
             let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 1], flags: 0 };
-            assert_eq!(batch.run(driver, what, stream.raw), OK, "{what:?}");
-            let expected = if what == What::Discard { [-2, -2] } else { [0, -1] };
-            assert_eq!(last(&memory)?, expected, "{what:?}");
+            assert_eq!(batch.run(driver, operation, stream.raw), OK, "{operation:?}");
+            let expected = if operation == Operation::Discard { [-2, -2] } else { [0, -1] };
+            assert_eq!(last(&memory)?, expected, "{operation:?}");
             stream.synchronize()?;
         }
     }
@@ -81,12 +81,12 @@ driver_tests! {
     fn one_place_does_for_all_ranges(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
-        for what in [What::Prefetch, What::Both] {
+        for operation in [Operation::Prefetch, Operation::Both] {
             let memory = Memory::new(driver, MIB)?;
             let (addresses, sizes) = halves(&memory);
             let batch =
                 Batch { addresses: &addresses, sizes: &sizes, locations: &[device(0)], starts: &[0], flags: 0 };
-            assert_eq!(batch.run(driver, what, stream.raw), OK);
+            assert_eq!(batch.run(driver, operation, stream.raw), OK);
             assert_eq!(last(&memory)?, [0, 0]);
             stream.synchronize()?;
         }
@@ -99,7 +99,7 @@ driver_tests! {
         words(memory.address, MIB / 4).fill(7);
         let (addresses, sizes) = halves(&memory);
         let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 1], flags: 0 };
-        assert_eq!(batch.run(driver, What::Prefetch, stream.raw), OK);
+        assert_eq!(batch.run(driver, Operation::Prefetch, stream.raw), OK);
         stream.synchronize()?;
         assert!(words(memory.address, MIB / 4).iter().all(|word| *word == 7));
     }
@@ -107,12 +107,12 @@ driver_tests! {
     fn discarded_memory_is_as_good_as_new_once_it_is_written(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
-        for what in [What::Discard, What::Both] {
+        for operation in [Operation::Discard, Operation::Both] {
             let memory = Memory::new(driver, MIB)?;
             words(memory.address, MIB / 4).fill(7);
             let (addresses, sizes) = halves(&memory);
             let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 1], flags: 0 };
-            assert_eq!(batch.run(driver, what, stream.raw), OK);
+            assert_eq!(batch.run(driver, operation, stream.raw), OK);
             call!(driver.cuMemsetD32Async(memory.address, 9, MIB / 8, stream.raw))?;
             stream.synchronize()?;
             words(memory.address + MIB as u64 / 2, MIB / 8).fill(11);
@@ -129,9 +129,9 @@ driver_tests! {
         let memory = Memory::new(driver, MIB)?;
         let (addresses, sizes) = halves(&memory);
         call!(driver.cuCtxSetCurrent(null_mut()))?;
-        for what in ALL {
+        for operation in ALL {
             let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 1], flags: 0 };
-            assert_eq!(batch.run(driver, what, stream.raw), OK, "{what:?}");
+            assert_eq!(batch.run(driver, operation, stream.raw), OK, "{operation:?}");
         }
         stream.synchronize()?;
         primary.make_current()?;
@@ -141,10 +141,10 @@ driver_tests! {
         let _primary = Primary::of(driver, 0)?;
         let memory = Memory::new(driver, MIB)?;
         let (addresses, sizes) = halves(&memory);
-        for what in ALL {
+        for operation in ALL {
             let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 1], flags: 0 };
             for stream in [null_mut(), without_provenance_mut(1)] {
-                assert_eq!(batch.run(driver, what, stream), INVALID, "{what:?}");
+                assert_eq!(batch.run(driver, operation, stream), INVALID, "{operation:?}");
             }
         }
         assert_eq!(last(&memory)?, [-2, -2]);
@@ -155,13 +155,13 @@ driver_tests! {
         let stream = Stream::new(driver)?;
         let memory = Memory::new(driver, MIB)?;
         let (addresses, sizes) = halves(&memory);
-        for what in ALL {
+        for operation in ALL {
             let flagged = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 1], flags: 1 };
-            assert_eq!(flagged.run(driver, what, stream.raw), INVALID, "{what:?}");
+            assert_eq!(flagged.run(driver, operation, stream.raw), INVALID, "{operation:?}");
             let empty = Batch { addresses: &[], sizes: &[], locations: &[], starts: &[], flags: 0 };
-            assert_eq!(empty.run(driver, what, stream.raw), INVALID, "{what:?}");
+            assert_eq!(empty.run(driver, operation, stream.raw), INVALID, "{operation:?}");
             let placed = Batch { addresses: &[], sizes: &[], locations: &[HOST], starts: &[0], flags: 0 };
-            assert_eq!(placed.run(driver, what, stream.raw), INVALID, "{what:?}");
+            assert_eq!(placed.run(driver, operation, stream.raw), INVALID, "{operation:?}");
         }
         answers!(driver.cuMemDiscardBatchAsync(null_mut(), null_mut(), 1, 0, stream.raw), CUDA_ERROR_INVALID_VALUE);
         assert_eq!(last(&memory)?, [-2, -2]);
@@ -175,10 +175,10 @@ driver_tests! {
         let three = [device(0), HOST, HOST];
         let wrong: [(&[CUmemLocation], &[usize]); 4] =
             [(&PLACES, &[1, 0]), (&PLACES, &[0, 2]), (&[], &[]), (&three, &[0, 1, 2])];
-        for what in [What::Prefetch, What::Both] {
+        for operation in [Operation::Prefetch, Operation::Both] {
             for (locations, starts) in wrong {
                 let batch = Batch { addresses: &addresses, sizes: &sizes, locations, starts, flags: 0 };
-                assert_eq!(batch.run(driver, what, stream.raw), INVALID, "{what:?} {starts:?}");
+                assert_eq!(batch.run(driver, operation, stream.raw), INVALID, "{operation:?} {starts:?}");
             }
         }
         assert_eq!(last(&memory)?, [-2, -2]);
@@ -190,8 +190,8 @@ driver_tests! {
         let memory = Memory::new(driver, MIB)?;
         let (addresses, sizes) = halves(&memory);
         let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 0], flags: 0 };
-        for what in [What::Prefetch, What::Both] {
-            assert_eq!(batch.run(driver, what, stream.raw), OK, "{what:?}");
+        for operation in [Operation::Prefetch, Operation::Both] {
+            assert_eq!(batch.run(driver, operation, stream.raw), OK, "{operation:?}");
             assert_eq!(last(&memory)?, [0, 0]);
         }
         stream.synchronize()?;
@@ -202,12 +202,12 @@ driver_tests! {
         let stream = Stream::new(driver)?;
         let memory = Memory::new(driver, MIB)?;
         let (addresses, sizes) = halves(&memory);
-        for what in [What::Prefetch, What::Both] {
+        for operation in [Operation::Prefetch, Operation::Both] {
             for place in [device(1000), device(-1), node(1000), kind(0), kind(5)] {
                 let locations = [device(0), place];
                 let batch =
                     Batch { addresses: &addresses, sizes: &sizes, locations: &locations, starts: &[0, 1], flags: 0 };
-                assert_eq!(batch.run(driver, what, stream.raw), INVALID, "{what:?}");
+                assert_eq!(batch.run(driver, operation, stream.raw), INVALID, "{operation:?}");
             }
         }
         assert_eq!(last(&memory)?, [-2, -2]);
@@ -216,15 +216,15 @@ driver_tests! {
     fn ranges_before_one_that_is_refused_are_done(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
-        for what in [What::Prefetch, What::Both] {
+        for operation in [Operation::Prefetch, Operation::Both] {
             let memory = Memory::new(driver, MIB)?;
             let (addresses, _) = halves(&memory);
             for second in [0, 10 * MIB] {
                 let sizes = [MIB / 2, second];
                 let batch =
                     Batch { addresses: &addresses, sizes: &sizes, locations: &[device(0)], starts: &[0], flags: 0 };
-                assert_eq!(batch.run(driver, what, stream.raw), INVALID, "{what:?}");
-                assert_eq!(last(&memory)?, [0, -2], "{what:?}");
+                assert_eq!(batch.run(driver, operation, stream.raw), INVALID, "{operation:?}");
+                assert_eq!(last(&memory)?, [0, -2], "{operation:?}");
                 stream.synchronize()?;
             }
         }
@@ -235,9 +235,9 @@ driver_tests! {
         let stream = Stream::new(driver)?;
         let memory = Memory::new(driver, MIB)?;
         let (addresses, sizes) = ([memory.address; 2], [MIB / 2; 2]);
-        for what in [What::Prefetch, What::Discard] {
+        for operation in [Operation::Prefetch, Operation::Discard] {
             let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 1], flags: 0 };
-            assert_eq!(batch.run(driver, what, stream.raw), OK, "{what:?}");
+            assert_eq!(batch.run(driver, operation, stream.raw), OK, "{operation:?}");
         }
         assert_eq!(last(&memory)?, [-1, -2], "the last counts");
         stream.synchronize()?;
@@ -249,13 +249,13 @@ driver_tests! {
         let memory = Memory::new(driver, MIB)?;
         let (addresses, sizes) = halves(&memory);
         let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &PLACES, starts: &[0, 1], flags: 0 };
-        assert_eq!(batch.run(driver, What::Prefetch, stream.raw), OK);
+        assert_eq!(batch.run(driver, Operation::Prefetch, stream.raw), OK);
         let half = MIB / 2;
         assert_eq!(memory.get_part(PREFETCHED_TYPE, half, half)?, 2);
         assert_eq!(memory.get_part(PREFETCHED_ID, half, half)?, 0);
         let nodes = [node(0), CURRENT_NODE];
         let batch = Batch { addresses: &addresses, sizes: &sizes, locations: &nodes, starts: &[0, 1], flags: 0 };
-        assert_eq!(batch.run(driver, What::Prefetch, stream.raw), OK);
+        assert_eq!(batch.run(driver, Operation::Prefetch, stream.raw), OK);
         assert_eq!((memory.get_part(PREFETCHED_TYPE, 0, half)?, memory.get_part(PREFETCHED_TYPE, half, half)?), (3, 4));
         stream.synchronize()?;
     }
@@ -266,11 +266,11 @@ driver_tests! {
         let (mut plain, mut locked) = (0, null_mut());
         call!(driver.cuMemAlloc_v2(&mut plain, MIB))?;
         call!(driver.cuMemAllocHost_v2(&mut locked, MIB))?;
-        for what in ALL {
+        for operation in ALL {
             for address in [plain, locked.addr() as u64] {
                 let batch =
                     Batch { addresses: &[address], sizes: &[MIB], locations: &[device(0)], starts: &[0], flags: 0 };
-                assert_eq!(batch.run(driver, what, stream.raw), INVALID, "{what:?}");
+                assert_eq!(batch.run(driver, operation, stream.raw), INVALID, "{operation:?}");
             }
         }
         call!(driver.cuMemFree_v2(plain))?;

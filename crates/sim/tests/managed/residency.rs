@@ -1,4 +1,4 @@
-//! Where pages are, as a simulated machine knows it.
+//! Residency of pages, as a simulated machine knows it.
 
 use std::ptr::null_mut;
 

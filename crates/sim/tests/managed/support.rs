@@ -106,7 +106,7 @@ impl Memory {
         Ok(value)
     }
 
-    /// Who accesses all of a part, in an array of `room`.
+    /// The devices with accessed-by advice for all of a range, in an array of `room`.
     pub(crate) fn accessed_by(&self, start: usize, bytes: usize, room: usize) -> TestResult<Vec<i32>> {
         let (driver, mut list) = (&self.driver, vec![0x5555_5555_i32; room]);
         let (out, start) = (list.as_mut_ptr().cast(), self.address + start as u64);

@@ -1,4 +1,4 @@
-//! What the driver says of pointers, for every attribute and every kind of memory.
+//! Pointer attributes, every one for every kind of memory.
 
 mod mapped;
 mod plain;

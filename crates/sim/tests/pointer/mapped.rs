@@ -8,7 +8,7 @@ use crate::support::*;
 
 const DEVICE: CUmemLocation = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0);
 
-/// A reservation of 4 MiB with memory behind it that nobody may touch yet.
+/// A reservation of 4 MiB with memory mapped and no access granted.
 struct Mapping {
     address: u64,
     handle: u64,

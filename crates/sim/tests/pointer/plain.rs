@@ -176,7 +176,7 @@ driver_tests! {
         assert!(seen[0] < seen[1] && seen[1] < seen[2], "{seen:?}");
     }
 
-    fn a_pointer_of_nobody_has_no_attributes(driver) {
+    fn an_unallocated_pointer_has_no_attributes(driver) {
         let _primary = Primary::of(driver, 0)?;
         let mut freed = 0;
         call!(driver.cuMemAlloc_v2(&mut freed, 64 << 20))?;

@@ -8,7 +8,7 @@ use warploom_testkit::{call, code_of};
 
 pub(crate) const MIB: u64 = 1 << 20;
 pub(crate) const GARBAGE: u64 = 0xdead_b000;
-/// What a variable holds before the driver writes it: two words, larger than any attribute.
+/// The value of a variable before the driver writes it: two words, larger than any attribute.
 pub(crate) const UNWRITTEN: u64 = 0xabab_abab_abab_abab;
 
 pub(crate) const CONTEXT: u32 = 1;
@@ -71,7 +71,7 @@ pub(crate) fn refuses_zeroed(driver: &Driver, attribute: u32, address: u64) {
     assert_eq!(ask(driver, attribute, address), expected, "attribute {attribute} of {address:#x}");
 }
 
-/// What a list of attributes says: each one's 16 bytes.
+/// The values of a list of attributes, 16 bytes each.
 pub(crate) fn ask_all(driver: &Driver, attributes: &[u32], address: u64) -> (CUresult, Vec<[u64; 2]>) {
     let mut names: Vec<CUpointer_attribute> = attributes.iter().map(|number| CUpointer_attribute(*number)).collect();
     let mut values = vec![[UNWRITTEN; 2]; attributes.len()];

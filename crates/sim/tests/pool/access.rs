@@ -1,4 +1,4 @@
-//! Which devices reach a pool's memory.
+//! Access of devices to a pool's memory.
 
 use std::ptr::{null, null_mut};
 
@@ -23,7 +23,7 @@ fn access(driver: &Driver, pool: CUmemoryPool, device: i32) -> TestResult<u32> {
 }
 
 driver_tests! {
-    fn a_device_reads_and_writes_its_own_pool_whatever_is_asked(driver) {
+    fn access_of_a_device_to_its_own_pool_cannot_be_revoked(driver) {
         let _primary = Primary::of(driver, 0)?;
         let pool = Pool::new(driver)?;
         assert_eq!(access(driver, pool.raw, 0)?, 3);

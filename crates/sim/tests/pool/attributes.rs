@@ -1,4 +1,4 @@
-//! What a pool can be told and asked.
+//! Attributes of a pool, set and queried.
 
 use std::ptr::null_mut;
 
@@ -92,7 +92,7 @@ driver_tests! {
 }
 
 #[test]
-fn what_a_pool_was_created_with_is_told_by_later_drivers_only() -> TestResult {
+fn properties_of_a_pool_are_told_by_later_drivers_only() -> TestResult {
     for (version, known) in [(12040, false), (13000, false), (13020, true)] {
         let mut topology = Topology::preset("h200")?;
         topology.driver_version = version;

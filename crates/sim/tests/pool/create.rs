@@ -1,4 +1,4 @@
-//! Which pools there can be.
+//! Creation of pools: valid and invalid properties.
 
 use std::ptr::{null, null_mut};
 
@@ -16,7 +16,7 @@ fn location(kind: i32, id: i32) -> CUmemLocation {
     CUmemLocation::new(CUmemLocationType(kind.cast_unsigned()), id)
 }
 
-/// What creation answers; a pool that came to be is tried and destroyed.
+/// The code of a creation; a pool that was created is tried and destroyed.
 fn creation(driver: &warploom_testkit::driver::Driver, properties: &CUmemPoolProps) -> TestResult<CUresult> {
     let mut raw = null_mut();
     let code = code_of(call!(driver.cuMemPoolCreate(&mut raw, properties)));

@@ -1,4 +1,4 @@
-//! Which pool is allocated from when none is named.
+//! The current pool, from which allocations come that name none.
 
 use std::ptr::null_mut;
 

@@ -58,7 +58,7 @@ driver_tests! {
         }
     }
 
-    fn what_is_not_the_start_of_an_allocation_is_not_freed(driver) {
+    fn an_address_inside_an_allocation_is_not_freed(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
         let pool = Pool::new(driver)?;

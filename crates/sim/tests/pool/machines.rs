@@ -1,4 +1,4 @@
-//! What happens when a device is full, on machines small enough to fill.
+//! Pools on a full device, on machines small enough to fill.
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::topology::{DeviceModel, Topology};

@@ -1,8 +1,8 @@
 //! Random programs against a plain model of a pool.
 //!
-//! The model keeps what a program may know: every allocation's address and size, who freed what, and what the host has
-//! seen done. From these alone it says what the statistics are, which addresses an allocation may have, and that no byte
-//! of a live allocation changes.
+//! The model keeps what a program may know: every allocation's address and size, who freed what, and what the
+//! host has seen done. From these alone it says what the statistics are, which addresses an allocation may
+//! have, and that no byte of a live allocation changes.
 
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
@@ -94,7 +94,7 @@ impl Model {
         self.backed.len() as u64 * CHUNK
     }
 
-    /// Chunks that may go: nobody uses them, and the host knows it.
+    /// Chunks that may be trimmed: unused, and known to the host to be unused.
     fn idle(&self) -> Vec<u64> {
         let busy = |stretch: Stretch| (stretch.start / CHUNK..=(stretch.end - 1) / CHUNK).collect::<Vec<_>>();
         let live = self.live.iter().map(Live::stretch);
@@ -116,7 +116,7 @@ impl Model {
         self.shrink(|reserved| reserved > threshold);
     }
 
-    /// Whether an allocation would fit into backed memory that it surely may use.
+    /// `true` if an allocation would fit into backed memory that it surely may use.
     fn fits(&self, size: u64, stream: usize) -> bool {
         let mut taken: Vec<Stretch> = self.live.iter().map(Live::stretch).collect();
         taken.extend(self.freed.iter().filter(|freed| freed.stream != stream));

@@ -1,4 +1,4 @@
-//! Who may take freed memory, and when.
+//! Reuse of freed memory: by which stream, and when.
 
 use std::ptr::null_mut;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Event {
         Ok(Event { driver: driver.clone(), raw })
     }
 
-    /// What `later` is given from now on comes after what `earlier` has been given.
+    /// Orders later work of `later` after the work of `earlier` so far.
     fn order(&self, earlier: &Stream, later: &Stream) -> TestResult {
         let driver = &self.driver;
         call!(driver.cuEventRecord(self.raw, earlier.raw))?;
@@ -65,7 +65,8 @@ impl Scene {
         self.pool.free(self.address, self.first.raw)
     }
 
-    /// Allocates as much as was freed, and tells whether that is the freed memory; then the pool has not grown.
+    /// Allocates as much as was freed, and tells whether that is the freed memory; then the pool has not
+    /// grown.
     fn is_reused_on(&self, stream: &Stream) -> TestResult<bool> {
         let address = self.pool.take(CHUNK, stream.raw)?;
         let reused = address == self.address;

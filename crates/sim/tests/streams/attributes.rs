@@ -61,7 +61,7 @@ driver_tests! {
         call!(driver.cuStreamDestroy_v2(made))?;
     }
 
-    fn what_is_no_attribute_of_streams_is_refused(driver) {
+    fn unknown_attributes_of_streams_are_refused(driver) {
         let _primary = Primary::of(driver, 0)?;
         let made = stream(driver, 0)?;
         for attribute in [u32::MAX, 0, 2, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16, 17, 18, 19] {

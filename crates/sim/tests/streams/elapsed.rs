@@ -13,7 +13,7 @@ use crate::latch::{Latch, NOT_READY, SUCCESS, comes, event, stream};
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 const UNTOUCHED: f32 = -12345.0;
 
-/// What both ABIs answer, which is the same.
+/// The code and the time of both ABIs, which agree.
 fn elapsed(driver: &Driver, start: CUevent, end: CUevent) -> (CUresult, f32) {
     let (mut first, mut second) = (UNTOUCHED, UNTOUCHED);
     let code = code_of(call!(driver.cuEventElapsedTime(&mut first, start, end)));
@@ -71,7 +71,7 @@ driver_tests! {
         call!(driver.cuStreamDestroy_v2(on))?;
     }
 
-    fn what_waits_comes_later_in_time(driver) {
+    fn waiting_work_comes_later_in_time(driver) {
         let _primary = Primary::of(driver, 0)?;
         let latch = Latch::new(driver)?;
         let (busy, idle) = (stream(driver, 0)?, stream(driver, 1)?);

@@ -1,4 +1,4 @@
-//! What a stream says of itself, capture included.
+//! Queries of a stream, its capture state included.
 
 use std::collections::BTreeSet;
 use std::ptr::null_mut;

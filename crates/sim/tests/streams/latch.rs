@@ -76,8 +76,8 @@ pub(crate) fn stays(
 
 /// A flag that streams wait for, and some device memory and a stream to go with it.
 ///
-/// The flag is page-locked memory that the host writes: on real hardware, a stream that would write it might have to queue
-/// behind the very stream that waits.
+/// The flag is page-locked memory that the host writes: on real hardware, a stream that would write it might
+/// have to queue behind the very stream that waits.
 pub(crate) struct Latch {
     driver: Driver,
     flag: *mut c_void,
@@ -103,7 +103,7 @@ impl Latch {
         unsafe { AtomicU32::from_ptr(self.flag.cast()) }.store(value, Ordering::SeqCst);
     }
 
-    /// What is enqueued next waits for [`Latch::open`].
+    /// Blocks work enqueued from now on until [`Latch::open`].
     pub(crate) fn block(&mut self, stream: CUstream) -> TestResult {
         self.round += 1;
         let driver = &self.driver;
@@ -122,7 +122,7 @@ impl Drop for Latch {
         self.open();
         let driver = &self.driver;
         let results = [
-            // What was blocked may still be on its way past the flag.
+            // Blocked work may still be reading the flag.
             call!(driver.cuCtxSynchronize()),
             call!(driver.cuStreamDestroy_v2(self.writer)),
             call!(driver.cuMemFree_v2(self.word)),

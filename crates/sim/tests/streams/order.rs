@@ -1,4 +1,4 @@
-//! Who waits for whom, and what a stream that waits says of itself.
+//! Order between streams, and queries of a blocked stream.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -50,7 +50,7 @@ impl Kind {
         matches!(self, Kind::PerThread | Kind::Blocking)
     }
 
-    /// Whether an op of this stream waits for one that is already in the other.
+    /// `true` if an op of this stream waits for one that is already in the other.
     fn waits_for(self, other: Kind) -> bool {
         (self == Kind::Legacy && other.is_ordered_against_legacy())
             || (other == Kind::Legacy && self.is_ordered_against_legacy())
@@ -70,7 +70,7 @@ fn act(driver: &Driver, doing: Doing, latch: &Latch, on: CUstream, event: CUeven
     Ok(())
 }
 
-/// Blocks one stream, does something in another, and asks everybody whether they are idle.
+/// Blocks one stream, enqueues work in another, and queries all streams.
 fn probe(driver: &Driver, blocked: Kind, other: Kind, doing: Doing) -> TestResult {
     let mut latch = Latch::new(driver)?;
     let (first, second) = (blocked.make(driver)?, other.make(driver)?);

@@ -76,7 +76,7 @@ driver_tests! {
         call!(driver.cuEventDestroy_v2(made))?;
     }
 
-    fn destroying_an_event_frees_nobody_who_waits_for_it(driver) {
+    fn destroying_an_event_does_not_release_streams_that_wait_for_it(driver) {
         let _primary = Primary::of(driver, 0)?;
         let mut latch = Latch::new(driver)?;
         let (made, blocked, waiter) = (event(driver, 0)?, stream(driver, 1)?, stream(driver, 1)?);

@@ -1,4 +1,4 @@
-//! Who may touch a mapping.
+//! Access rights of mappings.
 
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{Primary, answers, call, code_of, driver_tests};
@@ -9,7 +9,7 @@ const SUCCESS: CUresult = CUresult::CUDA_SUCCESS;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 driver_tests! {
-    fn nobody_may_touch_a_new_mapping(driver) {
+    fn a_new_mapping_grants_no_access(driver) {
         let primary = Primary::of(driver, 0)?;
         let (base, handle) = (reserve(driver, M)?, create(driver, DEVICE, M)?);
         call!(driver.cuMemMap(base, M, 0, handle, 0))?;
@@ -29,7 +29,7 @@ driver_tests! {
         drop(primary);
     }
 
-    fn what_may_only_be_read_is_not_written(driver) {
+    fn read_only_memory_is_not_written(driver) {
         let primary = Primary::of(driver, 0)?;
         let mapped = Mapped::new(driver, M)?;
         assert_eq!(upload(driver, mapped.address, &[7; 64]), SUCCESS);
@@ -151,7 +151,7 @@ driver_tests! {
         mapped.end(driver)?;
     }
 
-    fn where_nothing_is_mapped_the_answer_is_an_error_and_a_zero(driver) {
+    fn an_unmapped_address_answers_an_error_and_a_zero(driver) {
         let base = reserve(driver, M)?;
         for address in [base, 0xdead_0000] {
             let mut flags = 7;

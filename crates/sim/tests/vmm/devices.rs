@@ -1,4 +1,4 @@
-//! What one GPU cannot show, and what the real driver answers with a crash.
+//! Mappings on several devices, and uses that crash the real driver.
 
 use std::ptr::{null, null_mut, with_exposed_provenance_mut};
 

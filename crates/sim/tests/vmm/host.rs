@@ -11,7 +11,7 @@ use super::support::*;
 
 const SUCCESS: CUresult = CUresult::CUDA_SUCCESS;
 
-/// Memory of the host at an address, with access for nobody.
+/// Host memory mapped at an address, with no access granted.
 fn mapped_in(driver: &Driver, location: CUmemLocation) -> TestResult<Mapped> {
     let (address, handle) = (reserve(driver, M)?, create(driver, location, M)?);
     call!(driver.cuMemMap(address, M, 0, handle, 0))?;
@@ -85,7 +85,7 @@ driver_tests! {
         mapped.end(driver)?;
     }
 
-    fn what_the_host_may_read_can_be_copied_without_the_device(driver) {
+    fn memory_readable_by_the_host_can_be_copied_without_the_device(driver) {
         let primary = Primary::of(driver, 0)?;
         let mapped = mapped_in(driver, HOST)?;
         assert_eq!(grant(driver, mapped.address, M, HOST, READ), SUCCESS);

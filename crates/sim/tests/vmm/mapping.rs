@@ -195,7 +195,7 @@ driver_tests! {
         answers!(driver.cuMemUnmap(base, 8 * M), CUDA_ERROR_INVALID_VALUE);
     }
 
-    fn a_reservation_is_not_freed_while_something_is_mapped(driver) {
+    fn a_reservation_with_a_mapping_is_not_freed(driver) {
         let (base, handle) = (reserve(driver, 2 * M)?, create(driver, DEVICE, M)?);
         let second = base + M as u64;
         call!(driver.cuMemMap(second, M, 0, handle, 0))?;
@@ -292,9 +292,9 @@ driver_tests! {
     }
 }
 
-/// The real driver faults on it; the simulator keeps the damage from whoever has the memory now.
+/// The real driver faults on it; the simulator protects the new owner of the memory.
 #[test]
-fn work_that_comes_after_its_mapping_is_gone_disturbs_nobody() -> TestResult {
+fn work_after_its_unmap_does_not_affect_other_memory() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
     let driver = &driver;
     let primary = Primary::of(driver, 0)?;

@@ -42,7 +42,7 @@ pub(crate) fn grant(driver: &Driver, address: u64, size: usize, location: CUmemL
     code_of(call!(driver.cuMemSetAccess(address, size, &access, 1)))
 }
 
-/// What a location may do at an address.
+/// The access of a location to an address.
 pub(crate) fn granted(driver: &Driver, address: u64, location: CUmemLocation) -> TestResult<u64> {
     let mut flags = 77;
     call!(driver.cuMemGetAccess(&mut flags, &location, address))?;
@@ -73,7 +73,7 @@ impl Mapped {
     }
 }
 
-/// What a copy from the host to an address answers.
+/// The code of a copy from the host to an address.
 pub(crate) fn upload(driver: &Driver, address: u64, bytes: &[u8]) -> CUresult {
     code_of(call!(driver.cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len())))
 }

@@ -1,4 +1,4 @@
-//! What `cargo xtask generate` writes.
+//! Output of `cargo xtask generate`.
 
 mod codes;
 mod functions;

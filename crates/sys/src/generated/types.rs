@@ -8033,3 +8033,757 @@ pub type CUlogsCallback = ::core::option::Option<
     ),
 >;
 pub type CUlogIterator = ::core::ffi::c_uint;
+pub type CUdeviceptr_v1 = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUDA_MEMCPY2D_v1_st {
+    pub srcXInBytes: ::core::ffi::c_uint,
+    pub srcY: ::core::ffi::c_uint,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const ::core::ffi::c_void,
+    pub srcDevice: CUdeviceptr_v1,
+    pub srcArray: CUarray,
+    pub srcPitch: ::core::ffi::c_uint,
+    pub dstXInBytes: ::core::ffi::c_uint,
+    pub dstY: ::core::ffi::c_uint,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut ::core::ffi::c_void,
+    pub dstDevice: CUdeviceptr_v1,
+    pub dstArray: CUarray,
+    pub dstPitch: ::core::ffi::c_uint,
+    pub WidthInBytes: ::core::ffi::c_uint,
+    pub Height: ::core::ffi::c_uint,
+}
+const _: () = {
+    [
+        "Size of CUDA_MEMCPY2D_v1_st",
+    ][::core::mem::size_of::<CUDA_MEMCPY2D_v1_st>() - 96usize];
+    [
+        "Alignment of CUDA_MEMCPY2D_v1_st",
+    ][::core::mem::align_of::<CUDA_MEMCPY2D_v1_st>() - 8usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::srcXInBytes",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, srcXInBytes) - 0usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::srcY",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, srcY) - 4usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::srcMemoryType",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, srcMemoryType) - 8usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::srcHost",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, srcHost) - 16usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::srcDevice",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, srcDevice) - 24usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::srcArray",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, srcArray) - 32usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::srcPitch",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, srcPitch) - 40usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::dstXInBytes",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, dstXInBytes) - 44usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::dstY",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, dstY) - 48usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::dstMemoryType",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, dstMemoryType) - 52usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::dstHost",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, dstHost) - 56usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::dstDevice",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, dstDevice) - 64usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::dstArray",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, dstArray) - 72usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::dstPitch",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, dstPitch) - 80usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::WidthInBytes",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, WidthInBytes) - 84usize];
+    [
+        "Offset of field: CUDA_MEMCPY2D_v1_st::Height",
+    ][::core::mem::offset_of!(CUDA_MEMCPY2D_v1_st, Height) - 88usize];
+};
+pub type CUDA_MEMCPY2D_v1 = CUDA_MEMCPY2D_v1_st;
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUDA_MEMCPY3D_v1_st {
+    pub srcXInBytes: ::core::ffi::c_uint,
+    pub srcY: ::core::ffi::c_uint,
+    pub srcZ: ::core::ffi::c_uint,
+    pub srcLOD: ::core::ffi::c_uint,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const ::core::ffi::c_void,
+    pub srcDevice: CUdeviceptr_v1,
+    pub srcArray: CUarray,
+    pub reserved0: *mut ::core::ffi::c_void,
+    pub srcPitch: ::core::ffi::c_uint,
+    pub srcHeight: ::core::ffi::c_uint,
+    pub dstXInBytes: ::core::ffi::c_uint,
+    pub dstY: ::core::ffi::c_uint,
+    pub dstZ: ::core::ffi::c_uint,
+    pub dstLOD: ::core::ffi::c_uint,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut ::core::ffi::c_void,
+    pub dstDevice: CUdeviceptr_v1,
+    pub dstArray: CUarray,
+    pub reserved1: *mut ::core::ffi::c_void,
+    pub dstPitch: ::core::ffi::c_uint,
+    pub dstHeight: ::core::ffi::c_uint,
+    pub WidthInBytes: ::core::ffi::c_uint,
+    pub Height: ::core::ffi::c_uint,
+    pub Depth: ::core::ffi::c_uint,
+}
+const _: () = {
+    [
+        "Size of CUDA_MEMCPY3D_v1_st",
+    ][::core::mem::size_of::<CUDA_MEMCPY3D_v1_st>() - 144usize];
+    [
+        "Alignment of CUDA_MEMCPY3D_v1_st",
+    ][::core::mem::align_of::<CUDA_MEMCPY3D_v1_st>() - 8usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcXInBytes",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcXInBytes) - 0usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcY",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcY) - 4usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcZ",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcZ) - 8usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcLOD",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcLOD) - 12usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcMemoryType",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcMemoryType) - 16usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcHost",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcHost) - 24usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcDevice",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcDevice) - 32usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcArray",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcArray) - 40usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::reserved0",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, reserved0) - 48usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcPitch",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcPitch) - 56usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::srcHeight",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, srcHeight) - 60usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstXInBytes",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstXInBytes) - 64usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstY",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstY) - 68usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstZ",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstZ) - 72usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstLOD",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstLOD) - 76usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstMemoryType",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstMemoryType) - 80usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstHost",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstHost) - 88usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstDevice",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstDevice) - 96usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstArray",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstArray) - 104usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::reserved1",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, reserved1) - 112usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstPitch",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstPitch) - 120usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::dstHeight",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, dstHeight) - 124usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::WidthInBytes",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, WidthInBytes) - 128usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::Height",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, Height) - 132usize];
+    [
+        "Offset of field: CUDA_MEMCPY3D_v1_st::Depth",
+    ][::core::mem::offset_of!(CUDA_MEMCPY3D_v1_st, Depth) - 136usize];
+};
+pub type CUDA_MEMCPY3D_v1 = CUDA_MEMCPY3D_v1_st;
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUDA_ARRAY_DESCRIPTOR_v1_st {
+    pub Width: ::core::ffi::c_uint,
+    pub Height: ::core::ffi::c_uint,
+    pub Format: CUarray_format,
+    pub NumChannels: ::core::ffi::c_uint,
+}
+const _: () = {
+    [
+        "Size of CUDA_ARRAY_DESCRIPTOR_v1_st",
+    ][::core::mem::size_of::<CUDA_ARRAY_DESCRIPTOR_v1_st>() - 16usize];
+    [
+        "Alignment of CUDA_ARRAY_DESCRIPTOR_v1_st",
+    ][::core::mem::align_of::<CUDA_ARRAY_DESCRIPTOR_v1_st>() - 4usize];
+    [
+        "Offset of field: CUDA_ARRAY_DESCRIPTOR_v1_st::Width",
+    ][::core::mem::offset_of!(CUDA_ARRAY_DESCRIPTOR_v1_st, Width) - 0usize];
+    [
+        "Offset of field: CUDA_ARRAY_DESCRIPTOR_v1_st::Height",
+    ][::core::mem::offset_of!(CUDA_ARRAY_DESCRIPTOR_v1_st, Height) - 4usize];
+    [
+        "Offset of field: CUDA_ARRAY_DESCRIPTOR_v1_st::Format",
+    ][::core::mem::offset_of!(CUDA_ARRAY_DESCRIPTOR_v1_st, Format) - 8usize];
+    [
+        "Offset of field: CUDA_ARRAY_DESCRIPTOR_v1_st::NumChannels",
+    ][::core::mem::offset_of!(CUDA_ARRAY_DESCRIPTOR_v1_st, NumChannels) - 12usize];
+};
+pub type CUDA_ARRAY_DESCRIPTOR_v1 = CUDA_ARRAY_DESCRIPTOR_v1_st;
+#[repr(C)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUDA_ARRAY3D_DESCRIPTOR_v1_st {
+    pub Width: ::core::ffi::c_uint,
+    pub Height: ::core::ffi::c_uint,
+    pub Depth: ::core::ffi::c_uint,
+    pub Format: CUarray_format,
+    pub NumChannels: ::core::ffi::c_uint,
+    pub Flags: ::core::ffi::c_uint,
+}
+const _: () = {
+    [
+        "Size of CUDA_ARRAY3D_DESCRIPTOR_v1_st",
+    ][::core::mem::size_of::<CUDA_ARRAY3D_DESCRIPTOR_v1_st>() - 24usize];
+    [
+        "Alignment of CUDA_ARRAY3D_DESCRIPTOR_v1_st",
+    ][::core::mem::align_of::<CUDA_ARRAY3D_DESCRIPTOR_v1_st>() - 4usize];
+    [
+        "Offset of field: CUDA_ARRAY3D_DESCRIPTOR_v1_st::Width",
+    ][::core::mem::offset_of!(CUDA_ARRAY3D_DESCRIPTOR_v1_st, Width) - 0usize];
+    [
+        "Offset of field: CUDA_ARRAY3D_DESCRIPTOR_v1_st::Height",
+    ][::core::mem::offset_of!(CUDA_ARRAY3D_DESCRIPTOR_v1_st, Height) - 4usize];
+    [
+        "Offset of field: CUDA_ARRAY3D_DESCRIPTOR_v1_st::Depth",
+    ][::core::mem::offset_of!(CUDA_ARRAY3D_DESCRIPTOR_v1_st, Depth) - 8usize];
+    [
+        "Offset of field: CUDA_ARRAY3D_DESCRIPTOR_v1_st::Format",
+    ][::core::mem::offset_of!(CUDA_ARRAY3D_DESCRIPTOR_v1_st, Format) - 12usize];
+    [
+        "Offset of field: CUDA_ARRAY3D_DESCRIPTOR_v1_st::NumChannels",
+    ][::core::mem::offset_of!(CUDA_ARRAY3D_DESCRIPTOR_v1_st, NumChannels) - 16usize];
+    [
+        "Offset of field: CUDA_ARRAY3D_DESCRIPTOR_v1_st::Flags",
+    ][::core::mem::offset_of!(CUDA_ARRAY3D_DESCRIPTOR_v1_st, Flags) - 20usize];
+};
+pub type CUDA_ARRAY3D_DESCRIPTOR_v1 = CUDA_ARRAY3D_DESCRIPTOR_v1_st;
+impl CUoutput_mode {
+    pub const CU_OUT_KEY_VALUE_PAIR: CUoutput_mode = CUoutput_mode(0);
+    pub const CU_OUT_CSV: CUoutput_mode = CUoutput_mode(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUoutput_mode(pub ::core::ffi::c_uint);
+pub type VdpDevice = u32;
+pub type VdpVideoSurface = u32;
+pub type VdpOutputSurface = u32;
+pub type VdpFuncId = u32;
+pub type VdpStatus = ::core::ffi::c_int;
+pub type VdpGetProcAddress = ::core::option::Option<
+    unsafe extern "C" fn(
+        device: VdpDevice,
+        function_id: VdpFuncId,
+        function_pointer: *mut *mut ::core::ffi::c_void,
+    ) -> VdpStatus,
+>;
+pub type GLenum = ::core::ffi::c_uint;
+pub type GLuint = ::core::ffi::c_uint;
+impl CUGLDeviceList {
+    pub const CU_GL_DEVICE_LIST_ALL: CUGLDeviceList = CUGLDeviceList(1);
+    pub const CU_GL_DEVICE_LIST_CURRENT_FRAME: CUGLDeviceList = CUGLDeviceList(
+        2,
+    );
+    pub const CU_GL_DEVICE_LIST_NEXT_FRAME: CUGLDeviceList = CUGLDeviceList(3);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUGLDeviceList(pub ::core::ffi::c_uint);
+impl CUGLmap_flags {
+    pub const CU_GL_MAP_RESOURCE_FLAGS_NONE: CUGLmap_flags = CUGLmap_flags(0);
+    pub const CU_GL_MAP_RESOURCE_FLAGS_READ_ONLY: CUGLmap_flags = CUGLmap_flags(
+        1,
+    );
+    pub const CU_GL_MAP_RESOURCE_FLAGS_WRITE_DISCARD: CUGLmap_flags = CUGLmap_flags(
+        2,
+    );
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUGLmap_flags(pub ::core::ffi::c_uint);
+pub type EGLint = i32;
+pub type EGLImageKHR = *mut ::core::ffi::c_void;
+pub type EGLStreamKHR = *mut ::core::ffi::c_void;
+pub type EGLSyncKHR = *mut ::core::ffi::c_void;
+impl CUeglFrameType {
+    pub const CU_EGL_FRAME_TYPE_ARRAY: CUeglFrameType = CUeglFrameType(0);
+    pub const CU_EGL_FRAME_TYPE_PITCH: CUeglFrameType = CUeglFrameType(1);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUeglFrameType(pub ::core::ffi::c_uint);
+impl CUeglResourceLocationFlags {
+    pub const CU_EGL_RESOURCE_LOCATION_SYSMEM: CUeglResourceLocationFlags = CUeglResourceLocationFlags(
+        0,
+    );
+    pub const CU_EGL_RESOURCE_LOCATION_VIDMEM: CUeglResourceLocationFlags = CUeglResourceLocationFlags(
+        1,
+    );
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUeglResourceLocationFlags(pub ::core::ffi::c_uint);
+impl CUeglColorFormat {
+    pub const CU_EGL_COLOR_FORMAT_YUV420_PLANAR: CUeglColorFormat = CUeglColorFormat(
+        0,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        1,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV422_PLANAR: CUeglColorFormat = CUeglColorFormat(
+        2,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        3,
+    );
+    pub const CU_EGL_COLOR_FORMAT_RGB: CUeglColorFormat = CUeglColorFormat(4);
+    pub const CU_EGL_COLOR_FORMAT_BGR: CUeglColorFormat = CUeglColorFormat(5);
+    pub const CU_EGL_COLOR_FORMAT_ARGB: CUeglColorFormat = CUeglColorFormat(6);
+    pub const CU_EGL_COLOR_FORMAT_RGBA: CUeglColorFormat = CUeglColorFormat(7);
+    pub const CU_EGL_COLOR_FORMAT_L: CUeglColorFormat = CUeglColorFormat(8);
+    pub const CU_EGL_COLOR_FORMAT_R: CUeglColorFormat = CUeglColorFormat(9);
+    pub const CU_EGL_COLOR_FORMAT_YUV444_PLANAR: CUeglColorFormat = CUeglColorFormat(
+        10,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        11,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUYV_422: CUeglColorFormat = CUeglColorFormat(
+        12,
+    );
+    pub const CU_EGL_COLOR_FORMAT_UYVY_422: CUeglColorFormat = CUeglColorFormat(
+        13,
+    );
+    pub const CU_EGL_COLOR_FORMAT_ABGR: CUeglColorFormat = CUeglColorFormat(
+        14,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BGRA: CUeglColorFormat = CUeglColorFormat(
+        15,
+    );
+    pub const CU_EGL_COLOR_FORMAT_A: CUeglColorFormat = CUeglColorFormat(16);
+    pub const CU_EGL_COLOR_FORMAT_RG: CUeglColorFormat = CUeglColorFormat(17);
+    pub const CU_EGL_COLOR_FORMAT_AYUV: CUeglColorFormat = CUeglColorFormat(
+        18,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        19,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        20,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        21,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        22,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        23,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        24,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        25,
+    );
+    pub const CU_EGL_COLOR_FORMAT_VYUY_ER: CUeglColorFormat = CUeglColorFormat(
+        26,
+    );
+    pub const CU_EGL_COLOR_FORMAT_UYVY_ER: CUeglColorFormat = CUeglColorFormat(
+        27,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUYV_ER: CUeglColorFormat = CUeglColorFormat(
+        28,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVYU_ER: CUeglColorFormat = CUeglColorFormat(
+        29,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV_ER: CUeglColorFormat = CUeglColorFormat(
+        30,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUVA_ER: CUeglColorFormat = CUeglColorFormat(
+        31,
+    );
+    pub const CU_EGL_COLOR_FORMAT_AYUV_ER: CUeglColorFormat = CUeglColorFormat(
+        32,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV444_PLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        33,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV422_PLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        34,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV420_PLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        35,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        36,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        37,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        38,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU444_PLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        39,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU422_PLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        40,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU420_PLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        41,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        42,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        43,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        44,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_RGGB: CUeglColorFormat = CUeglColorFormat(
+        45,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_BGGR: CUeglColorFormat = CUeglColorFormat(
+        46,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_GRBG: CUeglColorFormat = CUeglColorFormat(
+        47,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_GBRG: CUeglColorFormat = CUeglColorFormat(
+        48,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER10_RGGB: CUeglColorFormat = CUeglColorFormat(
+        49,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER10_BGGR: CUeglColorFormat = CUeglColorFormat(
+        50,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER10_GRBG: CUeglColorFormat = CUeglColorFormat(
+        51,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER10_GBRG: CUeglColorFormat = CUeglColorFormat(
+        52,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_RGGB: CUeglColorFormat = CUeglColorFormat(
+        53,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_BGGR: CUeglColorFormat = CUeglColorFormat(
+        54,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_GRBG: CUeglColorFormat = CUeglColorFormat(
+        55,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_GBRG: CUeglColorFormat = CUeglColorFormat(
+        56,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER14_RGGB: CUeglColorFormat = CUeglColorFormat(
+        57,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER14_BGGR: CUeglColorFormat = CUeglColorFormat(
+        58,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER14_GRBG: CUeglColorFormat = CUeglColorFormat(
+        59,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER14_GBRG: CUeglColorFormat = CUeglColorFormat(
+        60,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER20_RGGB: CUeglColorFormat = CUeglColorFormat(
+        61,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER20_BGGR: CUeglColorFormat = CUeglColorFormat(
+        62,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER20_GRBG: CUeglColorFormat = CUeglColorFormat(
+        63,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER20_GBRG: CUeglColorFormat = CUeglColorFormat(
+        64,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU444_PLANAR: CUeglColorFormat = CUeglColorFormat(
+        65,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU422_PLANAR: CUeglColorFormat = CUeglColorFormat(
+        66,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU420_PLANAR: CUeglColorFormat = CUeglColorFormat(
+        67,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_ISP_RGGB: CUeglColorFormat = CUeglColorFormat(
+        68,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_ISP_BGGR: CUeglColorFormat = CUeglColorFormat(
+        69,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_ISP_GRBG: CUeglColorFormat = CUeglColorFormat(
+        70,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_ISP_GBRG: CUeglColorFormat = CUeglColorFormat(
+        71,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_BCCR: CUeglColorFormat = CUeglColorFormat(
+        72,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_RCCB: CUeglColorFormat = CUeglColorFormat(
+        73,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_CRBC: CUeglColorFormat = CUeglColorFormat(
+        74,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER_CBRC: CUeglColorFormat = CUeglColorFormat(
+        75,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER10_CCCC: CUeglColorFormat = CUeglColorFormat(
+        76,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_BCCR: CUeglColorFormat = CUeglColorFormat(
+        77,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_RCCB: CUeglColorFormat = CUeglColorFormat(
+        78,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_CRBC: CUeglColorFormat = CUeglColorFormat(
+        79,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_CBRC: CUeglColorFormat = CUeglColorFormat(
+        80,
+    );
+    pub const CU_EGL_COLOR_FORMAT_BAYER12_CCCC: CUeglColorFormat = CUeglColorFormat(
+        81,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y: CUeglColorFormat = CUeglColorFormat(82);
+    pub const CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_2020: CUeglColorFormat = CUeglColorFormat(
+        83,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_2020: CUeglColorFormat = CUeglColorFormat(
+        84,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV420_PLANAR_2020: CUeglColorFormat = CUeglColorFormat(
+        85,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU420_PLANAR_2020: CUeglColorFormat = CUeglColorFormat(
+        86,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_709: CUeglColorFormat = CUeglColorFormat(
+        87,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_709: CUeglColorFormat = CUeglColorFormat(
+        88,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV420_PLANAR_709: CUeglColorFormat = CUeglColorFormat(
+        89,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVU420_PLANAR_709: CUeglColorFormat = CUeglColorFormat(
+        90,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709: CUeglColorFormat = CUeglColorFormat(
+        91,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_2020: CUeglColorFormat = CUeglColorFormat(
+        92,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_2020: CUeglColorFormat = CUeglColorFormat(
+        93,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR: CUeglColorFormat = CUeglColorFormat(
+        94,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_709: CUeglColorFormat = CUeglColorFormat(
+        95,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y_ER: CUeglColorFormat = CUeglColorFormat(
+        96,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y_709_ER: CUeglColorFormat = CUeglColorFormat(
+        97,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10_ER: CUeglColorFormat = CUeglColorFormat(
+        98,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10_709_ER: CUeglColorFormat = CUeglColorFormat(
+        99,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y12_ER: CUeglColorFormat = CUeglColorFormat(
+        100,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y12_709_ER: CUeglColorFormat = CUeglColorFormat(
+        101,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUVA: CUeglColorFormat = CUeglColorFormat(
+        102,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YUV: CUeglColorFormat = CUeglColorFormat(
+        103,
+    );
+    pub const CU_EGL_COLOR_FORMAT_YVYU: CUeglColorFormat = CUeglColorFormat(
+        104,
+    );
+    pub const CU_EGL_COLOR_FORMAT_VYUY: CUeglColorFormat = CUeglColorFormat(
+        105,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        106,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709_ER: CUeglColorFormat = CUeglColorFormat(
+        107,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        108,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_709_ER: CUeglColorFormat = CUeglColorFormat(
+        109,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        110,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_709_ER: CUeglColorFormat = CUeglColorFormat(
+        111,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_ER: CUeglColorFormat = CUeglColorFormat(
+        112,
+    );
+    pub const CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_709_ER: CUeglColorFormat = CUeglColorFormat(
+        113,
+    );
+    pub const CU_EGL_COLOR_FORMAT_UYVY_709: CUeglColorFormat = CUeglColorFormat(
+        114,
+    );
+    pub const CU_EGL_COLOR_FORMAT_UYVY_709_ER: CUeglColorFormat = CUeglColorFormat(
+        115,
+    );
+    pub const CU_EGL_COLOR_FORMAT_UYVY_2020: CUeglColorFormat = CUeglColorFormat(
+        116,
+    );
+    pub const CU_EGL_COLOR_FORMAT_MAX: CUeglColorFormat = CUeglColorFormat(
+        117,
+    );
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct CUeglColorFormat(pub ::core::ffi::c_uint);
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct CUeglFrame_st {
+    pub frame: CUeglFrame_st__bindgen_ty_1,
+    pub width: ::core::ffi::c_uint,
+    pub height: ::core::ffi::c_uint,
+    pub depth: ::core::ffi::c_uint,
+    pub pitch: ::core::ffi::c_uint,
+    pub planeCount: ::core::ffi::c_uint,
+    pub numChannels: ::core::ffi::c_uint,
+    pub frameType: CUeglFrameType,
+    pub eglColorFormat: CUeglColorFormat,
+    pub cuFormat: CUarray_format,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub union CUeglFrame_st__bindgen_ty_1 {
+    pub pArray: [CUarray; 3usize],
+    pub pPitch: [*mut ::core::ffi::c_void; 3usize],
+}
+const _: () = {
+    [
+        "Size of CUeglFrame_st__bindgen_ty_1",
+    ][::core::mem::size_of::<CUeglFrame_st__bindgen_ty_1>() - 24usize];
+    [
+        "Alignment of CUeglFrame_st__bindgen_ty_1",
+    ][::core::mem::align_of::<CUeglFrame_st__bindgen_ty_1>() - 8usize];
+    [
+        "Offset of field: CUeglFrame_st__bindgen_ty_1::pArray",
+    ][::core::mem::offset_of!(CUeglFrame_st__bindgen_ty_1, pArray) - 0usize];
+    [
+        "Offset of field: CUeglFrame_st__bindgen_ty_1::pPitch",
+    ][::core::mem::offset_of!(CUeglFrame_st__bindgen_ty_1, pPitch) - 0usize];
+};
+impl ::core::fmt::Debug for CUeglFrame_st__bindgen_ty_1 {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(f, "CUeglFrame_st__bindgen_ty_1 {{ union }}")
+    }
+}
+const _: () = {
+    ["Size of CUeglFrame_st"][::core::mem::size_of::<CUeglFrame_st>() - 64usize];
+    ["Alignment of CUeglFrame_st"][::core::mem::align_of::<CUeglFrame_st>() - 8usize];
+    [
+        "Offset of field: CUeglFrame_st::frame",
+    ][::core::mem::offset_of!(CUeglFrame_st, frame) - 0usize];
+    [
+        "Offset of field: CUeglFrame_st::width",
+    ][::core::mem::offset_of!(CUeglFrame_st, width) - 24usize];
+    [
+        "Offset of field: CUeglFrame_st::height",
+    ][::core::mem::offset_of!(CUeglFrame_st, height) - 28usize];
+    [
+        "Offset of field: CUeglFrame_st::depth",
+    ][::core::mem::offset_of!(CUeglFrame_st, depth) - 32usize];
+    [
+        "Offset of field: CUeglFrame_st::pitch",
+    ][::core::mem::offset_of!(CUeglFrame_st, pitch) - 36usize];
+    [
+        "Offset of field: CUeglFrame_st::planeCount",
+    ][::core::mem::offset_of!(CUeglFrame_st, planeCount) - 40usize];
+    [
+        "Offset of field: CUeglFrame_st::numChannels",
+    ][::core::mem::offset_of!(CUeglFrame_st, numChannels) - 44usize];
+    [
+        "Offset of field: CUeglFrame_st::frameType",
+    ][::core::mem::offset_of!(CUeglFrame_st, frameType) - 48usize];
+    [
+        "Offset of field: CUeglFrame_st::eglColorFormat",
+    ][::core::mem::offset_of!(CUeglFrame_st, eglColorFormat) - 52usize];
+    [
+        "Offset of field: CUeglFrame_st::cuFormat",
+    ][::core::mem::offset_of!(CUeglFrame_st, cuFormat) - 56usize];
+};
+impl ::core::fmt::Debug for CUeglFrame_st {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        write!(
+            f,
+            "CUeglFrame_st {{ frame: {:?}, width: {:?}, height: {:?}, depth: {:?}, pitch: {:?}, planeCount: {:?}, numChannels: {:?}, frameType: {:?}, eglColorFormat: {:?}, cuFormat: {:?} }}",
+            self.frame, self.width, self.height, self.depth, self.pitch, self.planeCount,
+            self.numChannels, self.frameType, self.eglColorFormat, self.cuFormat
+        )
+    }
+}
+pub type CUeglFrame_v1 = CUeglFrame_st;
+pub type CUeglFrame = CUeglFrame_v1;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUeglStreamConnection_st {
+    _unused: [u8; 0],
+}
+pub type CUeglStreamConnection = *mut CUeglStreamConnection_st;

@@ -8,8 +8,8 @@ use super::excuse::Excuse;
 use super::probe::probe;
 use super::report::{Failing, Problem};
 
-/// How a scenario ended.
-pub(super) enum End {
+/// The result of a scenario, or its panic message.
+pub(super) enum ScenarioResult {
     Returned(Result<(), String>),
     Panicked(String),
 }
@@ -19,20 +19,20 @@ pub(super) struct Run<'a> {
     pub(super) machine: &'a Machine,
     pub(super) driver: &'a Driver,
     pub(super) failing: Failing,
-    pub(super) end: End,
+    pub(super) result: ScenarioResult,
     /// The calls that were made to fail.
     pub(super) failed: Vec<Function>,
     pub(super) change: Change,
 }
 
-/// What a finding of the machine's checks means for a run.
+/// The problem that a finding of the machine's checks stands for, if it counts against the run.
 fn found(finding: &Finding) -> Option<Problem> {
     use FindingKind::*;
     // Its first line says what is wrong; the table has one line for it.
     let text = finding.to_string();
     let first = text.lines().next().unwrap_or_default().to_owned();
     match finding.kind {
-        // What is left over is counted, since some of it is excused.
+        // Leftovers are counted elsewhere, since some are excused.
         Leak { .. } => None,
         HandleMisuse { .. } | DoubleFree { .. } | InvalidFree { .. } | WrongFree { .. } | UseAfterFree { .. } => {
             Some(Problem::DeadHandle(first))
@@ -42,24 +42,25 @@ fn found(finding: &Finding) -> Option<Problem> {
 }
 
 impl Run<'_> {
-    /// What went wrong; `usual` is what the scenario leaves to its contexts without a fault.
+    /// The problems of this run; `usual` is the change that the scenario leaves to its contexts without a
+    /// fault.
     pub(super) fn problems(&self, usual: &Change, tolerated: &[Calls]) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.failing != Failing::Nothing && self.failed.is_empty() {
             problems.push(Problem::NotReached);
         }
-        match &self.end {
-            End::Panicked(message) => problems.push(Problem::Panicked(message.clone())),
-            End::Returned(Ok(())) => {
+        match &self.result {
+            ScenarioResult::Panicked(message) => problems.push(Problem::Panicked(message.clone())),
+            ScenarioResult::Returned(Ok(())) => {
                 let is_tolerated = |function: &Function| tolerated.iter().any(|calls| calls.contains(*function));
                 if !self.failed.iter().all(is_tolerated) {
                     problems.push(Problem::Swallowed);
                 }
             }
-            End::Returned(Err(error)) if self.failing == Failing::Nothing => {
+            ScenarioResult::Returned(Err(error)) if self.failing == Failing::Nothing => {
                 problems.push(Problem::FailsAnyway(error.clone()));
             }
-            End::Returned(Err(_)) => {}
+            ScenarioResult::Returned(Err(_)) => {}
         }
         problems.extend(self.left_over(usual));
         problems.extend(self.machine.findings().iter().filter_map(found));
@@ -71,7 +72,7 @@ impl Run<'_> {
         problems
     }
 
-    /// What the scenario leaves to its contexts of its own accord.
+    /// The resources that the scenario leaves for its contexts to destroy.
     pub(super) fn left_to_contexts(&self) -> Change {
         let gone = |kind: &KindChange| KindChange { live: 0, ..*kind };
         Change { kinds: self.change.kinds.iter().map(gone).collect(), current_changed: false }
@@ -79,7 +80,7 @@ impl Run<'_> {
 
     fn left_over(&self, usual: &Change) -> Option<Problem> {
         let rest = match (self.failing, self.failed.first()) {
-            // Whoever gives things back fails as well.
+            // Calls that destroy and free fail as well, so leftovers do not count.
             (Failing::FromHere, _) => return None,
             (failing, Some(function)) => Excuse::of(*function, failing).rest(&self.change, usual),
             (_, None) => Excuse::default().rest(&self.change, usual),

@@ -5,7 +5,7 @@ use warploom_sim::{Change, KindChange, Resource};
 
 use super::report::Failing;
 
-/// What a failed call leaves behind through no fault of the program.
+/// Resources that a failed call leaves behind through no fault of the program.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Excuse {
     /// One of these kinds, once.
@@ -16,7 +16,7 @@ pub(super) struct Excuse {
     current: bool,
 }
 
-/// What a call would have ended.
+/// The kinds of resource of which the call destroys or frees one.
 fn ends(function: Function) -> &'static [Resource] {
     use Function::*;
     match function {
@@ -42,7 +42,7 @@ fn ends(function: Function) -> &'static [Resource] {
     }
 }
 
-/// What a call made and does not tell of.
+/// The kinds of resource that the call creates and, when it fails after its effect, does not return.
 fn makes(function: Function) -> &'static [Resource] {
     use Function::*;
     match function {
@@ -77,7 +77,8 @@ impl Excuse {
             Failing::AfterEffect => makes(function),
             Failing::Nothing | Failing::FromHere => &[],
         };
-        // A stretch of addresses cannot be given back while something is mapped there, and one call ends many mappings.
+        // A stretch of addresses cannot be given back while something is mapped there, and one call ends many
+        // mappings.
         let mapping = match failing {
             Failing::Once => function == cuMemUnmap,
             Failing::AfterEffect => function == cuMemMap,
@@ -104,7 +105,8 @@ impl Excuse {
         Excuse { one_of, any, current: current && failing != Failing::Nothing }
     }
 
-    /// What is left over beyond what is excused; `usual` is what the scenario leaves to its contexts without a fault.
+    /// The change that is not excused; `usual` is the change that the scenario leaves to its contexts without
+    /// a fault.
     pub(super) fn rest(&self, change: &Change, usual: &Change) -> Change {
         let mut excused = 1;
         let mut kinds = Vec::new();
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_to_the_context_anyway_is_no_leak() {
+    fn leftovers_of_every_run_are_no_leak() {
         let usual = change(&[(Resource::Event, 0, 2)]);
         let excuse = Excuse::default();
         assert!(excuse.rest(&change(&[(Resource::Event, 0, 2)]), &usual).is_empty());
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_gives_back_or_makes_a_counted_thing_has_its_excuse() {
+    fn functions_that_create_or_release_a_counted_resource_have_an_excuse() {
         use warploom_sim::fault::Class;
         for resource in Resource::ALL {
             let has = |excuses: fn(Function) -> &'static [Resource]| {

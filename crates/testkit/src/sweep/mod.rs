@@ -1,27 +1,29 @@
 //! Fault sweeps: a scenario runs once for each of its driver calls, with that call failing.
 //!
-//! A [`Sweep`] runs a scenario once to see which driver calls it makes. Then it runs it again for each of them, on a fresh
-//! machine each time: once with that call failing before it has any effect, once with it and all later calls failing, and,
-//! if asked to, once with it failing after its effect. After every run these must hold:
+//! A [`Sweep`] runs a scenario once to see which driver calls it makes. Then it runs it again for each of
+//! them, on a fresh machine each time: once with that call failing before it has any effect, once with it and
+//! all later calls failing, and, if asked to, once with it failing after its effect. After every run these
+//! must hold:
 //!
 //! | | one call failed | it and all later ones |
 //! |---|---|---|
 //! | the scenario did not panic | ✓ | ✓ |
 //! | nothing that had been destroyed or freed was used, or given back again | ✓ | ✓ |
-//! | the machine's checks found nothing else: no race, no read of what nobody has written | ✓ | ✓ |
+//! | the machine's checks found nothing else: no race, no uninitialised read | ✓ | ✓ |
 //! | the scenario returned an error, unless it may tolerate the failure | ✓ | ✓ |
 //! | the machine works, or every call on its contexts answers the same sticky code | ✓ | ✓ |
 //! | nothing is left over, and the thread's contexts are as before | ✓ | |
 //!
-//! Where all later calls fail, those that give things back fail, too: what is left over then is the machine's doing.
+//! If all later calls fail, the calls that free and destroy fail too, so leftovers are not counted there.
 //!
-//! Some of what is left over is excused, by exact count, since nobody could have given it back: what a failed destroy or
-//! free would have ended, and, where a call fails after its effect, what it made and did not tell of. The same goes for
-//! the current context after a failed `cuCtxSetCurrent`, push or pop. What dies with its context counts as left over,
-//! unless the scenario leaves it to the context without any fault, too.
+//! Some leftovers are excused, by exact count, because the scenario cannot free them: a resource whose
+//! destroy or free failed, and, where a call fails after its effect, the resource that it created and did not
+//! return. The same holds for the current context after a failed `cuCtxSetCurrent`, push or pop. A resource
+//! that is destroyed with its context counts as left over, unless the scenario leaves it to the context
+//! without any fault, too.
 //!
-//! A destructor cannot return an error, so a scenario may succeed although a call of [`Class::Release`] failed; whatever else
-//! it may swallow is declared with [`Sweep::tolerates`].
+//! A destructor cannot return an error, so a scenario may succeed although a call of [`Class::Release`]
+//! failed. Other calls whose failure it may ignore are declared with [`Sweep::tolerates`].
 //!
 //! A panic in a destructor that runs because of another panic ends the process; no test can go on after that.
 
@@ -43,7 +45,7 @@ use warploom_sys::types::CUresult;
 
 pub use self::report::{Failing, Problem, SweepFailure, SweepReport};
 
-/// How a scenario is run again and again; see the [module](self).
+/// A fault sweep and its settings; see the [module](self).
 ///
 /// ```
 /// use warploom_testkit::sweep::Sweep;
@@ -98,8 +100,8 @@ impl Sweep {
         }
     }
 
-    /// When enqueued work runs. A scenario with several threads makes its calls in another order every time, in any mode;
-    /// then a call that is not reached is reported.
+    /// The execution mode of the machines. A scenario with several threads makes its calls in another order
+    /// every time, in any mode; then a call that is not reached is reported.
     pub fn mode(mut self, mode: Mode) -> Sweep {
         self.mode = mode;
         self
@@ -111,14 +113,14 @@ impl Sweep {
         self
     }
 
-    /// True if each call is also made to fail after its effect.
+    /// `true` if each call is also made to fail after its effect.
     pub fn after_effect(mut self, wanted: bool) -> Sweep {
         self.after_effect = wanted;
         self
     }
 
-    /// True if each call is also made to fail with all later ones. A scenario whose objects keep the driver until they are
-    /// destroyed leaves it out: a machine ends when the last driver goes.
+    /// `true` if each call is also made to fail with all later ones. A scenario whose objects keep the driver
+    /// until they are destroyed leaves it out: a machine ends when the last driver goes.
     pub fn from_here(mut self, wanted: bool) -> Sweep {
         self.from_here = wanted;
         self
@@ -136,7 +138,7 @@ impl Sweep {
         self
     }
 
-    /// How long a blocking call may see nothing happen before it is a deadlock.
+    /// The time without progress after which a blocking call counts as a deadlock.
     pub fn patience(mut self, patience: Duration) -> Sweep {
         self.patience = patience;
         self
@@ -144,8 +146,8 @@ impl Sweep {
 
     /// Runs the scenario as often as it takes, and panics with the report if something went wrong.
     ///
-    /// The driver it gets has been initialised, and what the scenario does with it before it returns is all that counts: it
-    /// must have dropped what it made.
+    /// The driver it gets has been initialised, and what the scenario does with it before it returns is all
+    /// that counts: it must have dropped what it made.
     #[track_caller]
     pub fn run<E: fmt::Display>(self, scenario: impl Fn(&Machine, &Driver) -> Result<(), E>) -> SweepReport {
         match self.try_run(scenario) {
@@ -159,7 +161,7 @@ impl Sweep {
     ///
     /// # Errors
     ///
-    /// What kept a machine from starting.
+    /// The machine did not start.
     pub fn try_run<E: fmt::Display>(
         self,
         scenario: impl Fn(&Machine, &Driver) -> Result<(), E>,
@@ -181,7 +183,7 @@ pub fn sweep<E: fmt::Display>(
 ///
 /// # Errors
 ///
-/// What kept a machine from starting.
+/// The machine did not start.
 pub fn try_sweep<E: fmt::Display>(
     topology: Topology,
     scenario: impl Fn(&Machine, &Driver) -> Result<(), E>,

@@ -10,8 +10,9 @@ use crate::call;
 
 type Answer = Result<(), Error>;
 
-/// Uses each device a little. A device may answer a code instead if it always answers that one: then it is poisoned, and
-/// cleanly. Where all calls had failed from some point on, a capture may be left that could not be ended, and forbids the use.
+/// Uses each device a little. A device may answer a code instead if it always answers that one: then it is
+/// poisoned, and cleanly. Where all calls had failed from some point on, a capture may be left that could not
+/// be ended, and forbids the use.
 pub(super) fn probe(driver: &Driver, devices: usize, failing: Failing) -> Result<(), String> {
     for device in 0..i32::try_from(devices).unwrap_or(i32::MAX) {
         if let Err(error) = use_device(driver, device) {

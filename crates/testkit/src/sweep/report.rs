@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// How a run's calls fail.
+/// The calls of a run that fail, and the point at which they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failing {
@@ -29,18 +29,18 @@ impl Failing {
     }
 }
 
-/// What went wrong in a run.
+/// A problem of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "detail")]
 #[non_exhaustive]
 pub enum Problem {
     /// The scenario panicked, with this message.
     Panicked(String),
-    /// Something is left over, or the thread's contexts are others.
+    /// Resources are left over, or the thread's context stack has changed.
     LeftOver(String),
-    /// Something was used, or given back, that was not there any more: what the machine's checks say of it.
+    /// A destroyed or freed resource was used, or freed again: the text of the machine's checks.
     DeadHandle(String),
-    /// Something else that the machine's checks found: a race, memory that nobody has written, and the like.
+    /// Another finding of the machine's checks: a race, a read of uninitialised memory, and the like.
     Found(String),
     /// The scenario succeeded, although the call failed.
     Swallowed,
@@ -75,28 +75,28 @@ impl fmt::Display for Problem {
 /// A run in which something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SweepFailure {
-    /// Which call of the scenario failed, counted from 1; 0 if none did.
+    /// The number of the call that failed, counted from 1; 0 if none did.
     pub call: u64,
     /// Its function.
     pub function: String,
-    /// How it failed.
+    /// The way in which it failed.
     pub failing: Failing,
-    /// What it answered, such as `CUDA_ERROR_OUT_OF_MEMORY (2)`.
+    /// The code that it returned, such as `CUDA_ERROR_OUT_OF_MEMORY (2)`.
     pub code: String,
-    /// What went wrong then.
+    /// The problem that followed.
     pub problem: Problem,
 }
 
-/// What a sweep did and found. It prints as a table.
+/// The result of a sweep. It prints as a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct SweepReport {
     /// The functions that the scenario calls, in order.
     pub calls: Vec<String>,
-    /// How often it was run.
+    /// Number of runs.
     pub runs: usize,
-    /// How long that took.
+    /// Duration of all runs, in seconds.
     pub seconds: f64,
-    /// What went wrong.
+    /// Runs with a problem.
     pub failures: Vec<SweepFailure>,
 }
 

@@ -10,16 +10,16 @@ use warploom_sim::{Change, Checks, Machine};
 use warploom_sys::types::CUresult;
 
 use super::Sweep;
-use super::checks::{End, Run};
+use super::checks::{Run, ScenarioResult};
 use super::report::{Failing, Problem, SweepFailure, SweepReport};
 use crate::TestResult;
 
 pub(super) type Scenario<'a> = &'a dyn Fn(&Machine, &Driver) -> Result<(), String>;
 
-/// How long a sweep may take before it says how far it is.
+/// The time after which a sweep prints its progress.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// What a run found out.
+/// The result of one run.
 struct Outcome {
     fired: Vec<Fired>,
     left_to_contexts: Change,
@@ -95,7 +95,8 @@ fn plan(number: u64, failing: Failing, code: CUresult) -> Plan {
     }
 }
 
-/// Runs the scenario on a machine of its own; `usual` is what it leaves to its contexts without a fault, once that is known.
+/// Runs the scenario on a machine of its own; `usual` is what it leaves to its contexts without a fault, once
+/// that is known.
 fn once(
     sweep: &Sweep,
     scenario: Scenario<'_>,
@@ -111,9 +112,9 @@ fn once(
     driver.initialize()?;
     let before = machine.census();
     let scope = machine.inject(plan)?;
-    let end = match catch_unwind(AssertUnwindSafe(|| scenario(&machine, &driver))) {
-        Ok(result) => End::Returned(result),
-        Err(payload) => End::Panicked(message(payload.as_ref())),
+    let result = match catch_unwind(AssertUnwindSafe(|| scenario(&machine, &driver))) {
+        Ok(result) => ScenarioResult::Returned(result),
+        Err(payload) => ScenarioResult::Panicked(message(payload.as_ref())),
     };
     let fired = scope.fired();
     drop(scope);
@@ -122,7 +123,7 @@ fn once(
         Failing::Nothing => Vec::new(),
         Failing::Once | Failing::AfterEffect | Failing::FromHere => fired.iter().map(|fired| fired.function).collect(),
     };
-    let run = Run { machine: &machine, driver: &driver, failing, end, failed, change };
+    let run = Run { machine: &machine, driver: &driver, failing, result, failed, change };
     let problems = match usual {
         Some(usual) => run.problems(usual, &sweep.tolerated),
         None => run.problems(&run.left_to_contexts(), &sweep.tolerated),

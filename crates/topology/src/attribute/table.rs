@@ -1,8 +1,8 @@
 //! The one list of device attributes.
 //!
-//! A row holds the number, the first driver version that answers it, and the name. Attributes that driver 11.4 already
-//! knows carry 11040, the oldest version a machine can have. The later ones carry the version of the first toolkit whose
-//! header names them; a driver may well have answered some of them a release earlier.
+//! A row holds the number, the first driver version that answers it, and the name. Attributes that driver
+//! 11.4 already knows carry 11040, the oldest version a machine can have. The later ones carry the version of
+//! the first toolkit whose header names them; a driver may well have answered some of them a release earlier.
 
 use super::Attribute;
 

@@ -16,7 +16,8 @@ pub struct TomlError {
     pub line: usize,
     /// The character within the line, counted from 1.
     pub column: usize,
-    /// The path of the key such as `device[1].memory`, tables of an array counted from 0; empty for the text as a whole.
+    /// The path of the key such as `device[1].memory`, tables of an array counted from 0; empty for the text
+    /// as a whole.
     pub key: String,
     /// The problem.
     pub problem: TomlProblem,
@@ -80,7 +81,7 @@ pub enum TomlProblem {
     Conflict {
         /// The other key.
         other: &'static str,
-        /// Why only one of them can be there.
+        /// The reason for which only one of them can be there.
         reason: &'static str,
     },
 

@@ -16,7 +16,8 @@ const ADA: &[(i32, i32)] = &[
     (MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 99 << 10),
 ];
 
-/// A consumer product that also drives a display: kernels time out, memory has no ECC, network cards get no access.
+/// A consumer product that also drives a display: kernels time out, memory has no ECC, network cards get no
+/// access.
 pub(super) static LAPTOP: Sheet = Sheet {
     name: "laptop",
     product: "NVIDIA GeForce RTX 4070 Laptop GPU",

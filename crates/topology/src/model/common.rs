@@ -170,7 +170,8 @@ pub(super) const COHERENT: &[(i32, i32)] = &[
     (NUMA_ID, 1),
 ];
 
-/// Memory that can be shared between machines joined by a switch: fabric handles (8) beside file descriptors (1).
+/// Memory that can be shared between machines joined by a switch: fabric handles (8) beside file descriptors
+/// (1).
 pub(super) const FABRIC: &[(i32, i32)] = &[(HANDLE_TYPE_FABRIC_SUPPORTED, 1), (MEMPOOL_SUPPORTED_HANDLE_TYPES, 9)];
 
 /// The attribute that packs a PCI device and its vendor.

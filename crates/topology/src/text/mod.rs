@@ -1,7 +1,7 @@
 //! TOML reader with line and column for every mistake, for machine descriptions and fault plans.
 //!
-//! The text becomes a tree with spans, and the tree is read key by key, so that a value is refused at its own position.
-//! Unknown keys are errors; the nearest known key is suggested.
+//! The text becomes a tree with spans, and the tree is read key by key, so that a value is refused at its own
+//! position. Unknown keys are errors; the nearest known key is suggested.
 
 mod section;
 

@@ -200,7 +200,7 @@ impl<'a> Item<'a> {
         self.value.as_bool()
     }
 
-    /// True if this is a table.
+    /// `true` if this is a table.
     pub fn is_table(&self) -> bool {
         self.value.is_table()
     }

@@ -1,7 +1,7 @@
 //! Graphs: their nodes, executables and launches, as calls through the bare table, and with warploom.
 //!
-//! A graph of warploom's keeps the kernel and the memory of every node. The calls through the table do the same with a user
-//! object for each node, whose destructor does nothing.
+//! A graph of warploom's keeps the kernel and the memory of every node. The calls through the table do the
+//! same with a user object for each node, whose destructor does nothing.
 #![expect(unsafe_code, reason = "calls through the bare table, and adds kernels to graphs")]
 
 use std::any::Any;
@@ -69,8 +69,8 @@ impl Bench {
         ])
     }
 
-    /// A work that adds nodes, to another graph whenever one is full. Full graphs are dropped between rounds, which is not
-    /// timed.
+    /// A work that adds nodes, to another graph whenever one is full. Full graphs are dropped between rounds,
+    /// which is not timed.
     fn adding<'a, G: 'static>(
         &'a self,
         mut new: impl FnMut() -> Outcome<G> + 'a,
@@ -152,7 +152,8 @@ impl Bench {
                     keep(graph.raw)?;
                 }
                 let mut node = null_mut();
-                // SAFETY: the graph is alive, and `node` is writable; both ends have as many bytes, and the bench keeps them.
+                // SAFETY: the graph is alive, and `node` is writable; both ends have as many bytes, and the
+                // bench keeps them.
                 Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0, &raw const params, context) })?)
             },
         ))
@@ -214,7 +215,8 @@ impl Bench {
             move |graph| {
                 keep(graph.raw)?;
                 let (mut node, params) = (null_mut(), given.as_raw());
-                // SAFETY: the graph is alive, and `node` is writable; the kernel takes as many values, none wider than these.
+                // SAFETY: the graph is alive, and `node` is writable; the kernel takes as many values, none
+                // wider than these.
                 Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0, params) })?)
             },
         ))

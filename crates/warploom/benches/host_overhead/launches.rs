@@ -1,4 +1,5 @@
-//! Launches: as calls through the bare table, and with warploom. The kernels do nothing, so that the host's side is timed.
+//! Launches: as calls through the bare table, and with warploom. The kernels do nothing, so that the host's
+//! side is timed.
 #![expect(unsafe_code, reason = "calls through the bare table, and launches kernels")]
 
 use std::ffi::c_void;
@@ -69,8 +70,8 @@ impl Bench {
         Ok(repeat(move || {
             // Held, and never moved, while they are pointed at.
             let (_kernel, _values) = (&kernel, &values);
-            // SAFETY: the kernel takes as many values, none wider than these, and does nothing with them; the bench keeps the
-            // stream alive.
+            // SAFETY: the kernel takes as many values, none wider than these, and does nothing with them; the
+            // bench keeps the stream alive.
             success(unsafe { launch(&raw const config, function, addresses.as_mut_ptr(), null_mut()) })
         }))
     }

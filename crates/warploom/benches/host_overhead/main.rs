@@ -1,8 +1,8 @@
 //! Host-side cost of each operation: through the driver's bare table, and with warploom.
 //!
-//! On the system's driver, or on a simulated machine where there is none: `cargo bench -p warploom --bench host_overhead`,
-//! and with `-- NAME` only the operations with that in their names.
-//! Next to cudarc, in one run: `clients/bench-cudarc`.
+//! `cargo bench -p warploom --bench host_overhead` runs on the system's driver, or on a simulated machine
+//! where there is none; with `-- NAME` it runs only the operations with that in their names.
+//! `clients/bench-cudarc` times cudarc in the same run.
 #![expect(clippy::print_stdout, reason = "a benchmark reports")]
 
 mod graphs;

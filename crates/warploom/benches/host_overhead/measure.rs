@@ -1,5 +1,5 @@
-//! Times things that are to be compared: in turns, so that what disturbs one disturbs the others, and by the median of many
-//! rounds.
+//! Times things that are to be compared: in turns, so that what disturbs one disturbs the others, and by the
+//! median of many rounds.
 
 use std::time::Instant;
 
@@ -44,7 +44,8 @@ fn meant() -> String {
     std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default()
 }
 
-/// Prints what each row costs each contender, and how much of the first that is. Between rounds, `settle` waits for the device.
+/// Prints what each row costs each contender, and how much of the first that is. Between rounds, `settle`
+/// waits for the device.
 pub(crate) fn compare(contenders: &[&str], rows: Vec<Row<'_>>, mut settle: impl FnMut() -> Outcome) -> Outcome {
     let part = meant();
     print!("{:<34}", "ns per operation");

@@ -19,7 +19,7 @@ pub(crate) const BYTES: usize = 4096;
 /// The bytes of an upload.
 pub(crate) const SMALL: usize = 256;
 
-/// What the operations are done with.
+/// The driver objects that the operations use.
 pub(crate) struct Bench {
     pub(crate) driver: Driver,
     pub(crate) context: Context,
@@ -121,7 +121,8 @@ impl Bench {
         let (event, stream) = (self.event.as_raw(), self.stream.as_raw());
         // SAFETY: the bench keeps both alive.
         let raw = repeat(move || success(unsafe { record(event, stream) }));
-        let ours = repeat(|| self.stream.record_into(&self.event));
+        let mut other = self.stream.record()?;
+        let ours = repeat(move || self.stream.record_into(&mut other));
         Ok(Row::new("record an event again", raw, ours))
     }
 
@@ -164,15 +165,16 @@ impl Bench {
         Ok(Row::new("ask an idle stream", raw, ours))
     }
 
-    /// The driver does not promise to have read pageable memory when the call returns, so the bare call has to wait.
+    /// The driver does not promise to have read pageable memory when the call returns, so the bare call has
+    /// to wait.
     fn upload(&self) -> Outcome<Row<'_>> {
         let copy = function!(self.driver, cuMemcpyHtoDAsync_v2);
         let synchronize = function!(self.driver, cuStreamSynchronize);
         let (to, stream) = (self.to.borrow().as_raw(), self.stream.as_raw());
         let values = [7_u8; SMALL];
         let raw = repeat(move || {
-            // SAFETY: both have as many bytes, and the bench keeps the device's and the stream alive; the host's are there until
-            // the stream is done.
+            // SAFETY: both have as many bytes, and the bench keeps the device's and the stream alive; the
+            // host's are there until the stream is done.
             success(unsafe { copy(to, values.as_ptr().cast(), SMALL, stream) })?;
             // SAFETY: as above.
             success(unsafe { synchronize(stream) })
@@ -200,8 +202,8 @@ impl Bench {
             let mut from = values.as_ptr().addr() as u64;
             let [to, from] = [&raw mut to, &raw mut from];
             let (size, attributes, start) = (&raw mut size, &raw mut attributes, &raw mut start);
-            // SAFETY: one copy with one set of attributes; both ends have as many bytes, and the bench keeps the device's and the
-            // stream alive. The host's are read during the call.
+            // SAFETY: one copy with one set of attributes; both ends have as many bytes, and the bench keeps
+            // the device's and the stream alive. The host's are read during the call.
             success(unsafe { copy(to, from, size, 1, attributes, start, 1, stream) })
         });
         let ours = repeat(move || self.to.borrow_mut().slice_mut(..SMALL)?.copy_from_host(&values, &self.stream));

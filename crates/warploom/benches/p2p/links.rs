@@ -53,7 +53,8 @@ impl Site {
         DeviceMemory::new(self.streams[at].context()).allocate(bytes)
     }
 
-    /// The longest time, in seconds, that one of several copies takes that start together; each is fetched by its destination.
+    /// The longest time, in seconds, that one of several copies takes that start together; each is fetched by
+    /// its destination.
     fn copies(&self, bytes: usize, pairs: &[(usize, usize)]) -> Outcome<f64> {
         let mut ends = Vec::new();
         for (from, to) in pairs {
@@ -72,14 +73,14 @@ impl Site {
         Ok(longest)
     }
 
-    /// What was reached of so many links.
+    /// The bandwidth reached, and its share of the bandwidth of so many links.
     fn share(&self, bytes: usize, links: usize, seconds: f64) -> String {
         let reached = (bytes * links) as f64 / seconds;
         let possible = self.link as f64 * links as f64;
         format!("{:>8.1} GB/s, {:>5.1} % of the link", reached / 1e9, reached / possible * 100.0)
     }
 
-    /// How many driver calls a copy is.
+    /// Counts the driver calls of a peer copy.
     fn calls(&self) -> Outcome {
         let (mut source, mut target) = (self.buffer(0, 4096)?, self.buffer(1, 4096)?);
         for _ in 0..2 {

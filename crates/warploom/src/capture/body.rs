@@ -169,8 +169,8 @@ impl<M: Mode> Body<'_, Capturing<M>> {
 }
 
 impl<M: Mode> ActiveBody<'_, M> {
-    /// Ends the capture. Whether it succeeds or not, the graph may have nodes, and so keeps what they use; if it
-    /// cannot, the graph that it is part of does.
+    /// Ends the capture. Whether it succeeds or not, the graph may have nodes, and so keeps what they use; if
+    /// it cannot, the graph that it is part of does.
     fn end(&mut self) -> Result<()> {
         self.is_over = true;
         let ended = self.definition.end_body_capture(|| end(self.stream.stream()));

@@ -67,8 +67,8 @@ impl Captured {
     }
 
     /// `true` if every node came through this crate, so that the graph keeps all memory that it uses. Other
-    /// code may have captured nodes by calling the driver, or have enqueued one at the moment that the capture
-    /// began. Nodes that were added to the definition since are not counted.
+    /// code may have captured nodes by calling the driver, or have enqueued one at the moment that the
+    /// capture began. Nodes that were added to the definition since are not counted.
     ///
     /// # Errors
     ///

@@ -19,7 +19,8 @@ pub enum CaptureError {
     #[error("the capture of a body was invalidated, and the graph cannot be used without it; capture again")]
     BodyLost,
 
-    /// A callback was captured, but its node cannot be told from others. The graph keeps its function for good.
+    /// A callback was captured, but its node cannot be told from others. The graph keeps its function for
+    /// good.
     #[error(
         "the callback was captured, but {candidates} nodes may be its node instead of 1; capture on one thread at a time"
     )]

@@ -14,8 +14,8 @@ pub(crate) struct Ended {
     pub(crate) result: Result<()>,
 }
 
-/// Ends the driver's capture of a stream. A call that fails before it has done anything is made again, so that
-/// the stream is usable; the error is still returned.
+/// Ends the driver's capture of a stream. A call that fails before it has done anything is made again, so
+/// that the stream is usable; the error is still returned.
 pub(super) fn end(stream: &Stream) -> Ended {
     let mut graph = null_mut();
     let mut call = || -> Result<()> {

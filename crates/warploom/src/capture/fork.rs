@@ -11,8 +11,8 @@ use crate::{Queue, Result, Stream};
 
 /// A branch of a capture on a stream of its own; see [`CaptureStream::fork`].
 ///
-/// It takes work until it is joined, and never ends the capture. Dropping it joins it to the stream that it was
-/// forked from, which it borrows: the capture cannot end before its forks are joined.
+/// It takes work until it is joined, and never ends the capture. Dropping it joins it to the stream that it
+/// was forked from, which it borrows: the capture cannot end before its forks are joined.
 ///
 /// ```compile_fail,E0505
 /// # use warploom::{Result, Stream};

@@ -11,8 +11,8 @@
 //!
 //! [`Stream::capture`] begins, and the [`Capture`] takes work, on itself or on its stream, until it is ended.
 //! [Forks](CaptureStream::fork) are branches on streams of their own. A stream that waits for an event of the
-//! capture becomes part of it ([`Stream::wait_for`]), until the end, before which its work has to be joined by
-//! a wait the other way round.
+//! capture becomes part of it ([`Stream::wait_for`]), until the end, before which its work has to be joined
+//! by a wait the other way round.
 //!
 //! ```
 //! use warploom::capture::Relaxed;

@@ -46,15 +46,16 @@ impl CaptureStream {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Invalidated`], and the driver's error. If the function was captured but its node cannot
-    /// be found, the graph keeps the function for good.
+    /// [`CaptureError::Invalidated`], and the driver's error. If the function was captured but its node
+    /// cannot be found, the graph keeps the function for good.
     #[doc(alias = "cuLaunchHostFunc")]
     pub fn callback(&self, function: impl Fn() + Send + Sync + 'static) -> Result<()> {
         let stream = self.stream();
         let before = Tail::of(stream)?;
         let graph = self.graph(&before);
         let launch = |called, data| {
-            // SAFETY: the stream is alive; the graph keeps the function and its data, and so does every launch.
+            // SAFETY: the stream is alive; the graph keeps the function and its data, and so does every
+            // launch.
             Ok(stream.with_raw(|raw| unsafe { stream.driver().cuLaunchHostFunc(raw, Some(called), data) })??)
         };
         let added = || match &*Tail::of(stream)?.dependencies {
@@ -131,12 +132,12 @@ impl CaptureStream {
         Ok((Body::new(self, node.then_body().clone()), Body::new(self, node.else_body().clone())))
     }
 
-    /// Runs a body at this point again and again while the condition is not 0.
+    /// Runs a body repeatedly at this point while the condition is not 0.
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Invalidated`], [`GraphError::OtherGraph`](crate::graph::GraphError::OtherGraph) for the
-    /// condition of another graph, and the driver's error. Then the capture goes on without the node.
+    /// [`CaptureError::Invalidated`], [`GraphError::OtherGraph`](crate::graph::GraphError::OtherGraph) for
+    /// the condition of another graph, and the driver's error. Then the capture goes on without the node.
     #[doc(alias = "cuGraphAddNode")]
     pub fn while_loop(&self, condition: &Condition) -> Result<Body<'_>> {
         let node = self.add(|position| position.while_loop(condition))?;

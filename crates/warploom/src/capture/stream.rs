@@ -46,8 +46,8 @@ impl CaptureStream {
         Ok(self.stream.capture_status()? == CaptureStatus::Active)
     }
 
-    /// Forks: streams of their own, whose work comes after the work captured here so far, and in no order with
-    /// what is captured here or on another fork from now on. [`CaptureStream::join`] ends that.
+    /// Forks: streams of their own, whose work comes after the work captured here so far, and in no order
+    /// with what is captured here or on another fork from now on. [`CaptureStream::join`] ends that.
     ///
     /// ```
     /// use warploom::capture::Relaxed;

@@ -69,7 +69,8 @@ impl Tail {
             (nodes.len(), nodes.as_mut_ptr(), if edges.is_empty() { null() } else { edges.as_ptr() });
         let has_edges = driver.supports(Function::cuStreamUpdateCaptureDependencies_v2);
         stream.with_raw(|raw| {
-            // SAFETY: the stream is alive, and there are as many nodes of its graph and as many edges as is said.
+            // SAFETY: the stream is alive, and there are as many nodes of its graph and as many edges as is
+            // said.
             unsafe {
                 if has_edges {
                     driver.cuStreamUpdateCaptureDependencies_v2(raw, from, kinds, count, SET)

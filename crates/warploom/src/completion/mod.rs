@@ -2,7 +2,7 @@
 //!
 //! A future asks its event first. If that is not done, a stream of its own, a *relay*, is made to wait for
 //! the event and then to call back, and the call wakes the task. The program's own streams are not held up by
-//! that, no thread waits, and nothing asks again and again. The driver makes the call also when work has
+//! that, no thread waits, and nothing polls. The driver makes the call also when work has
 //! failed, so that no task sleeps forever; the task then asks the event, and gets the failure.
 //!
 //! ```text
@@ -115,8 +115,17 @@ impl Stream {
 }
 
 impl<T: Timing> Event<T> {
-    /// A future that is ready when the event is done. An event that is [moved](Stream::record_into) meanwhile
-    /// is waited for where it is then.
+    /// A future that is ready when the event is done. The event cannot be [moved](Stream::record_into)
+    /// meanwhile:
+    ///
+    /// ```compile_fail,E0502
+    /// # use warploom::{Event, Result, Stream};
+    /// # async fn moved(mut event: Event, stream: &Stream) -> Result<()> {
+    /// let completion = event.completion();
+    /// stream.record_into(&mut event)?;
+    /// completion.await
+    /// # }
+    /// ```
     pub fn completion(&self) -> Completion<&Event<T>> {
         Completion::new(Ok(self))
     }

@@ -14,9 +14,9 @@ pub enum Scheduling {
     /// otherwise.
     #[default]
     Auto,
-    /// It asks again and again, which is quickest and takes a processor.
+    /// It polls (spins), which is quickest and takes a processor.
     Spin,
-    /// It asks again and again, and lets other threads run in between.
+    /// It polls, and yields to other threads in between.
     Yield,
     /// It sleeps until the device is done.
     Block,

@@ -38,10 +38,10 @@ use crate::{Context, Device, Result};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
 /// let stream = driver.device(0)?.context()?.stream()?;
-/// let point = stream.record()?;
+/// let mut point = stream.record()?;
 /// point.synchronize()?;
 /// assert!(point.is_complete()?);
-/// stream.record_into(&point)?; // further on
+/// stream.record_into(&mut point)?; // further on
 /// # Ok(())
 /// # }
 /// ```

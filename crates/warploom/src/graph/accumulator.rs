@@ -20,16 +20,16 @@ impl Accumulator {
         Bundle::of(Part::Whole, Some(Retained::Value(shared)))
     }
 
-    /// Makes a call that gives a node other parameters, and keeps their owners if it succeeds. There is room
+    /// Makes a call that gives a node other parameters, and takes their owners if it succeeds. There is room
     /// for them before the call.
-    pub(super) fn keep<R, E>(&self, bundle: Bundle, call: impl FnOnce(&Bundle) -> Result<R, E>) -> Result<R, E> {
+    pub(super) fn keep<R, E>(&self, bundle: &mut Bundle, call: impl FnOnce(&Bundle) -> Result<R, E>) -> Result<R, E> {
         if bundle.is_empty() {
-            return call(&bundle);
+            return call(bundle);
         }
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.reserve(1);
-        let called = call(&bundle)?;
-        kept.push(bundle);
+        let called = call(bundle)?;
+        kept.push(std::mem::take(bundle));
         Ok(called)
     }
 }

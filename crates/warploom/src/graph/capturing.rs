@@ -104,7 +104,10 @@ impl GraphDef {
             return Err(error);
         }
         match added() {
-            Ok(node) => locked.publish(id, RawNode::new(node), prepared),
+            Ok(node) => {
+                locked.publish_new(id, RawNode::new(node), prepared);
+                Ok(())
+            }
             Err(error) => {
                 locked.publish_anonymously(id, prepared);
                 Err(error)

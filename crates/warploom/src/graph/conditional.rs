@@ -32,7 +32,7 @@ pub struct IfElseNode {
 }
 typed_node!(IfElseNode);
 
-/// A node that runs its body again and again while a condition is not 0, added by
+/// A node that runs its body repeatedly while a condition is not 0, added by
 /// [`Position::while_loop`].
 #[derive(Clone)]
 pub struct WhileNode {
@@ -162,8 +162,8 @@ impl Position<'_> {
         let mut locked = self.graph().lock();
         let node =
             self.add_to(&mut locked, Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
-                // SAFETY: the place is one to add a node at, and the parameters are those of a conditional node
-                // whose condition and context are alive.
+                // SAFETY: the place is one to add a node at, and the parameters are those of a conditional
+                // node whose condition and context are alive.
                 unsafe { driver.cuGraphAddNode_v2(node, graph, after, null(), count, &raw mut params) }
             })?;
         // SAFETY: the parameters are still those of a conditional node.

@@ -20,7 +20,8 @@ use crate::{Context, CopyError, DeviceCopy, MemoryError, Result, Rows, RowsMut};
 #[derive(Clone)]
 pub struct CopyNode {
     node: Node,
-    context: Context,
+    /// The context that it runs in, unless it is the graph's.
+    other_context: Option<Context>,
 }
 typed_node!(CopyNode);
 
@@ -29,8 +30,7 @@ impl sealed::TypedNode for CopyNode {
     const KIND: NodeKind = NodeKind::Copy;
 
     fn over(node: Node) -> CopyNode {
-        let context = node.graph().context().clone();
-        CopyNode { node, context }
+        CopyNode { node, other_context: None }
     }
 }
 
@@ -50,15 +50,15 @@ pub struct CopyParameters {
     pub depth: usize,
 }
 
-/// A copy that is checked: the parameters, and the owners of both ends.
+/// A copy that is checked: the parameters, and the owners of both operands.
 pub(super) struct Copy {
     pub(super) params: CUDA_MEMCPY3D_v2,
     pub(super) owners: Bundle,
 }
 
-/// One end of a copy: an address, the kind of its memory, and the distance of rows in bytes.
+/// An operand of a copy: an address, the kind of its memory, and the distance of rows in bytes.
 #[derive(Clone, Copy)]
-struct End {
+struct CopyOperand {
     address: CUdeviceptr,
     kind: MemoryKind,
     pitch: usize,
@@ -118,7 +118,7 @@ impl Copy {
         owners.keep(Part::Destination, to.retain(graph, context)?);
         owners.keep(Part::Source, from.retain(graph, context)?);
         owners.keep(Part::Whole, other_context(graph, context));
-        let (from, to) = (End::new(from, from_pitch), End::new(to, to_pitch));
+        let (from, to) = (CopyOperand::new(from, from_pitch), CopyOperand::new(to, to_pitch));
         Ok(Copy { params: params(from, to, (width, height)), owners })
     }
 }
@@ -132,10 +132,10 @@ pub(super) fn size_of_values<T: DeviceCopy>(len: usize) -> Result<usize> {
     Ok(bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?)
 }
 
-impl End {
+impl CopyOperand {
     #[inline]
-    fn new(memory: &Memory<'_>, pitch: usize) -> End {
-        End { address: memory.address(), kind: memory.kind(), pitch }
+    fn new(memory: &Memory<'_>, pitch: usize) -> CopyOperand {
+        CopyOperand { address: memory.address(), kind: memory.kind(), pitch }
     }
 
     #[inline]
@@ -171,7 +171,7 @@ fn address(raw: CUdeviceptr) -> usize {
 }
 
 #[inline]
-fn params(from: End, to: End, (width, height): (usize, usize)) -> CUDA_MEMCPY3D_v2 {
+fn params(from: CopyOperand, to: CopyOperand, (width, height): (usize, usize)) -> CUDA_MEMCPY3D_v2 {
     // SAFETY: all of it are numbers and pointers, for which 0 is a value.
     let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
     from.read_by(&mut params);
@@ -237,14 +237,15 @@ impl Position<'_> {
             // or for which the caller vouches. The context is held.
             unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, params, context.as_raw()) }
         })?;
-        Ok(CopyNode { node, context: context.clone() })
+        let other_context = (context != self.graph().context()).then(|| context.clone());
+        Ok(CopyNode { node, other_context })
     }
 }
 
 impl CopyNode {
     /// The context that it runs in.
     pub(super) fn context(&self) -> &Context {
-        &self.context
+        self.other_context.as_ref().unwrap_or(self.node.graph().context())
     }
 
     /// Its parameters, as the driver has them.
@@ -276,8 +277,8 @@ impl CopyNode {
         from: impl Into<Operand<'a, T>>,
         to: impl Into<OperandMut<'a, T>>,
     ) -> Result<()> {
-        let Copy { params, owners } = Copy::linear(self.node.graph(), &self.context, from.into(), to.into())?;
-        let _current = self.context.current()?;
+        let Copy { params, owners } = Copy::linear(self.node.graph(), self.context(), from.into(), to.into())?;
+        let _current = self.context().current()?;
         self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &params))
     }
 
@@ -311,10 +312,10 @@ impl CopyNode {
         memory: &Memory<'_>,
         given: usize,
         part: Part,
-        change: impl FnOnce(&mut CUDA_MEMCPY3D_v2, End),
+        change: impl FnOnce(&mut CUDA_MEMCPY3D_v2, CopyOperand),
     ) -> Result<()> {
-        let owner = memory.retain(self.node.graph(), &self.context)?;
-        let _current = self.context.current()?;
+        let owner = memory.retain(self.node.graph(), self.context())?;
+        let _current = self.context().current()?;
         let owners = |present: Option<&Bundle>| {
             let mut bundle = Bundle::default();
             if let Some(present) = present {
@@ -332,7 +333,7 @@ impl CopyNode {
             if bytes != given {
                 return Err(GraphError::OtherSize { bytes, given }.into());
             }
-            change(&mut params, End::new(memory, given));
+            change(&mut params, CopyOperand::new(memory, given));
             let (from, to) = (source(&params), destination(&params));
             if from.abs_diff(to) < bytes as u64 {
                 return Err(CopyError::Overlap { from, to, bytes }.into());

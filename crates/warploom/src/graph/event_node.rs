@@ -31,7 +31,7 @@ pub(super) fn owner<T: Timing>(event: &Event<T>) -> Bundle {
 }
 
 macro_rules! event_nodes {
-    ($($name:ident $kind:ident $add:ident $get:ident $set:ident;)*) => {$(
+    ($($name:ident $kind:ident $event:ty, $add:ident $get:ident $set:ident;)*) => {$(
         impl TypedNode for $name {}
         impl sealed::TypedNode for $name {
             const KIND: NodeKind = NodeKind::$kind;
@@ -71,7 +71,7 @@ macro_rules! event_nodes {
             ///
             /// [`GraphError::NodeDestroyed`](super::GraphError::NodeDestroyed),
             /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), and the driver's error.
-            pub fn set_event<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+            pub fn set_event<T: Timing>(&self, event: $event) -> Result<()> {
                 self.node.graph().same_driver(event.driver())?;
                 event.context().check_generation()?;
                 self.node.change(
@@ -84,8 +84,8 @@ macro_rules! event_nodes {
     )*};
 }
 event_nodes! {
-    RecordNode Record cuGraphAddEventRecordNode cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent;
-    WaitNode Wait cuGraphAddEventWaitNode cuGraphEventWaitNodeGetEvent cuGraphEventWaitNodeSetEvent;
+    RecordNode Record &mut Event<T>, cuGraphAddEventRecordNode cuGraphEventRecordNodeGetEvent cuGraphEventRecordNodeSetEvent;
+    WaitNode Wait &Event<T>, cuGraphAddEventWaitNode cuGraphEventWaitNodeGetEvent cuGraphEventWaitNodeSetEvent;
 }
 
 impl Position<'_> {
@@ -95,7 +95,7 @@ impl Position<'_> {
     ///
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), and as [`Position::empty`].
     #[doc(alias = "cuGraphAddEventRecordNode")]
-    pub fn record<T: Timing>(self, event: &Event<T>) -> Result<RecordNode> {
+    pub fn record<T: Timing>(self, event: &mut Event<T>) -> Result<RecordNode> {
         RecordNode::add(&self, event)
     }
 

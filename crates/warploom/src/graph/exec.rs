@@ -9,6 +9,7 @@ use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
 
 use super::GraphDef;
 use super::accumulator::Accumulator;
+use super::bundle::Bundle;
 use super::uses::GraphUses;
 use crate::capture::RelaxedMode;
 use crate::device::same_driver;
@@ -61,6 +62,29 @@ pub struct GraphExec {
 pub(super) struct State {
     pub(super) uses: GraphUses,
     pub(super) accumulator: Accumulator,
+}
+
+impl State {
+    /// Makes a call that gives a node other parameters, and takes their owners if it succeeds.
+    ///
+    /// Owners that the executable has already are left: a program may change a node before each launch. Those
+    /// that are left are dropped by the caller when nothing is locked, since a drop may be a user's.
+    pub(super) fn keep(
+        &mut self,
+        bundle: &mut Bundle,
+        call: impl FnOnce() -> warploom_driver::Result<()>,
+    ) -> Result<()> {
+        if self.uses.keeps(bundle) {
+            call()?;
+            self.uses.add_accesses(bundle);
+            return Ok(());
+        }
+        self.accumulator.keep(bundle, |bundle| {
+            call()?;
+            self.uses.add(bundle);
+            Ok(())
+        })
+    }
 }
 
 impl GraphExec {

@@ -43,7 +43,7 @@ impl<N: AsRef<Node>> ExecNode<'_, N> {
     /// and released if it fails.
     fn change(
         &self,
-        bundle: Bundle,
+        mut bundle: Bundle,
         call: impl FnOnce(CUgraphExec, CUgraphNode) -> warploom_driver::Result<()>,
     ) -> Result<()> {
         let node = self.node.as_ref();
@@ -51,18 +51,7 @@ impl<N: AsRef<Node>> ExecNode<'_, N> {
         let mut state = self.exec.lock();
         let locked = node.graph().hierarchy().lock();
         let raw = locked.node(node)?;
-        let state = &mut *state;
-        if state.uses.keeps(&bundle) {
-            // Otherwise it would grow with every change, of which a program may make one before each launch.
-            call(self.exec.as_raw(), raw)?;
-            state.uses.add_accesses(&bundle);
-            return Ok(());
-        }
-        state.accumulator.keep(bundle, |bundle| {
-            call(self.exec.as_raw(), raw)?;
-            state.uses.add(bundle);
-            Ok(())
-        })
+        state.keep(&mut bundle, || call(self.exec.as_raw(), raw))
     }
 
     /// Refuses a node of another graph than the executable's.
@@ -99,8 +88,8 @@ macro_rules! switchable {
             ///
             /// # Errors
             ///
-            /// [`GraphError::OtherExecutable`] for a node of another graph, [`GraphError::NodeDestroyed`], and
-            /// the driver's error.
+            /// [`GraphError::OtherExecutable`] for a node of another graph, [`GraphError::NodeDestroyed`],
+            /// and the driver's error.
             #[doc(alias = "cuGraphNodeSetEnabled")]
             pub fn set_enabled(&self, is_enabled: bool) -> Result<()> {
                 self.set_switch(is_enabled)
@@ -152,20 +141,28 @@ impl ExecNode<'_, KernelNode> {
     #[doc(alias = "cuGraphExecKernelNodeSetParams")]
     pub unsafe fn set(&self, kernel: &Kernel, config: &LaunchConfig, arguments: impl Arguments) -> Result<()> {
         self.check()?;
-        let known = self.node.context();
-        let context = known.as_ref().unwrap_or(self.exec.context());
+        let mut bundle; // dropped after the locks
+        let mut state = self.exec.lock();
+        let mut locked = self.node.lock();
+        let raw = locked.node(self.node)?;
+        let context = self.node.context_in(&mut locked).unwrap_or(self.exec.context());
         let launch = NodeLaunch::new(kernel, context, config, &arguments, self.exec.source())?;
         if launch.has_attributes() {
             return Err(GraphError::Attributes.into());
         }
-        let bundle = owners(kernel, context, &arguments)?;
-        launch.pass(&arguments, |params| {
-            self.change(bundle, |exec, node| {
+        let call = || {
+            launch.pass(&arguments, |params| {
                 // SAFETY: both are alive, and no other thread uses them; the parameters are complete, and the
                 // caller vouches for the kernel's accesses.
-                unsafe { self.exec.driver().cuGraphExecKernelNodeSetParams_v2(exec, node, params) }
+                unsafe { self.exec.driver().cuGraphExecKernelNodeSetParams_v2(self.exec.as_raw(), raw, params) }
             })
-        })
+        };
+        if state.uses.keeps_kernel(kernel, context, &arguments)? {
+            call()?;
+            return state.uses.add_arguments(context, &arguments);
+        }
+        bundle = owners(kernel, context, &arguments)?;
+        state.keep(&mut bundle, call)
     }
 }
 
@@ -250,7 +247,7 @@ impl ExecNode<'_, HostNode> {
 }
 
 macro_rules! event_nodes {
-    ($($name:ident $set:ident;)*) => {$(
+    ($($name:ident $event:ty, $set:ident;)*) => {$(
         impl ExecNode<'_, $name> {
             /// Replaces the event.
             ///
@@ -259,7 +256,7 @@ macro_rules! event_nodes {
             /// [`GraphError::OtherExecutable`], [`GraphError::NodeDestroyed`],
             /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), and the driver's error.
             /// Then the executable is as before.
-            pub fn set_event<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+            pub fn set_event<T: Timing>(&self, event: $event) -> Result<()> {
                 crate::device::same_driver(self.exec.driver(), event.driver())?;
                 event.context().check_generation()?;
                 self.change(owner(event), |exec, node| {
@@ -271,8 +268,8 @@ macro_rules! event_nodes {
     )*};
 }
 event_nodes! {
-    RecordNode cuGraphExecEventRecordNodeSetEvent;
-    WaitNode cuGraphExecEventWaitNodeSetEvent;
+    RecordNode &mut Event<T>, cuGraphExecEventRecordNodeSetEvent;
+    WaitNode &Event<T>, cuGraphExecEventWaitNodeSetEvent;
 }
 
 impl ExecNode<'_, ChildNode> {
@@ -290,17 +287,14 @@ impl ExecNode<'_, ChildNode> {
         graph.same_driver(source.driver())?;
         graph.independent_of(source)?;
         self.check()?;
+        let mut bundle = Bundle::default();
         let mut state = self.exec.lock();
         let (locked, from) = lock_both(graph, source);
         let (node, child) = (locked.node(self.node)?, copyable(&from, source)?);
-        let mut bundle = Bundle::default();
         from.each_bundle(source.id(), &mut |kept| bundle.keep_parts_of(kept, |_| true));
-        let state = &mut *state;
-        state.accumulator.keep(bundle, |bundle| {
-            // SAFETY: all are alive, and no other thread uses them.
-            unsafe { self.exec.driver().cuGraphExecChildGraphNodeSetParams(self.exec.as_raw(), node, child) }?;
-            state.uses.add(bundle);
-            Ok(())
+        // SAFETY: all are alive, and no other thread uses them.
+        state.keep(&mut bundle, || unsafe {
+            self.exec.driver().cuGraphExecChildGraphNodeSetParams(self.exec.as_raw(), node, child)
         })
     }
 }

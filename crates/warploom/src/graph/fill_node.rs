@@ -19,7 +19,8 @@ use crate::{Context, DeviceCopy, MemoryError, Result, RowsMut};
 #[derive(Clone)]
 pub struct FillNode {
     node: Node,
-    context: Context,
+    /// The context that it runs in, unless it is the graph's.
+    other_context: Option<Context>,
 }
 typed_node!(FillNode);
 
@@ -28,8 +29,7 @@ impl sealed::TypedNode for FillNode {
     const KIND: NodeKind = NodeKind::Fill;
 
     fn over(node: Node) -> FillNode {
-        let context = node.graph().context().clone();
-        FillNode { node, context }
+        FillNode { node, other_context: None }
     }
 }
 
@@ -145,14 +145,15 @@ impl Position<'_> {
             // it, or the caller vouches for it. The context is held.
             unsafe { driver.cuGraphAddMemsetNode(node, graph, after, count, &raw const params, context.as_raw()) }
         })?;
-        Ok(FillNode { node, context: context.clone() })
+        let other_context = (context != self.graph().context()).then(|| context.clone());
+        Ok(FillNode { node, other_context })
     }
 }
 
 impl FillNode {
     /// The context that it runs in.
     pub(super) fn context(&self) -> &Context {
-        &self.context
+        self.other_context.as_ref().unwrap_or(self.node.graph().context())
     }
 
     /// Its parameters, as the driver has them.
@@ -181,8 +182,8 @@ impl FillNode {
     /// As [`Position::fill`], and [`GraphError::NodeDestroyed`]. Then the node is as before.
     #[doc(alias = "cuGraphMemsetNodeSetParams")]
     pub fn set<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<()> {
-        let Fill { params, owners } = Fill::linear(self.node.graph(), &self.context, to.into(), &value)?;
-        let _current = self.context.current()?;
+        let Fill { params, owners } = Fill::linear(self.node.graph(), self.context(), to.into(), &value)?;
+        let _current = self.context().current()?;
         self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &params))
     }
 
@@ -194,7 +195,7 @@ impl FillNode {
     /// whole number of such values, [`GraphError::NodeDestroyed`], and the driver's error.
     pub fn set_value<T: DeviceCopy>(&self, value: T) -> Result<()> {
         let (value, size) = repeated(&value)?.to_raw();
-        let _current = self.context.current()?;
+        let _current = self.context().current()?;
         self.node.change(
             |_| None,
             |locked, node| {
@@ -218,9 +219,9 @@ impl FillNode {
     pub fn set_destination<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>) -> Result<()> {
         let to = to.into().into_memory();
         let given = size_of_values::<T>(to.len())?;
-        let mut owners = Bundle::of(Part::Destination, to.retain(self.node.graph(), &self.context)?);
-        owners.keep(Part::Whole, other_context(self.node.graph(), &self.context));
-        let _current = self.context.current()?;
+        let mut owners = Bundle::of(Part::Destination, to.retain(self.node.graph(), self.context())?);
+        owners.keep(Part::Whole, other_context(self.node.graph(), self.context()));
+        let _current = self.context().current()?;
         self.node.change(
             |_| Some(owners),
             |locked, node| {

@@ -17,6 +17,7 @@ use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
 use super::attachment::{Attachment, Prepared};
+use super::attachment_index::AttachmentIndex;
 use super::bundle::Bundle;
 use super::raw::{NodeMap, RawNode};
 use super::{GraphError, Node};
@@ -56,7 +57,7 @@ struct State {
 struct Entry {
     /// `None` for a graph that is destroyed.
     raw: Option<Handle<CUgraph_st>>,
-    attachments: NodeMap<Attachment>,
+    attachments: AttachmentIndex,
     /// Attachments of no node.
     anonymous: Vec<Attachment>,
     /// The graphs inside of a node, in their order.
@@ -79,7 +80,7 @@ impl Entry {
     fn new(raw: CUgraph) -> Entry {
         Entry {
             raw: Some(Handle::new(raw)),
-            attachments: NodeMap::default(),
+            attachments: AttachmentIndex::default(),
             anonymous: Vec::new(),
             inside: NodeMap::default(),
             destroyed: NodeMap::default(),
@@ -199,8 +200,8 @@ impl<'h> Locked<'h> {
         std::mem::take(&mut entry.unwanted).into_iter().try_for_each(|node| self.take_back(id, node))
     }
 
-    /// Takes back a node that was added just now, and to which no handle was given out. The driver destroys no
-    /// node of a graph that is being captured, so there it is destroyed when the capture ends.
+    /// Takes back a node that was added just now, and to which no handle was given out. The driver destroys
+    /// no node of a graph that is being captured, so there it is destroyed when the capture ends.
     pub(super) fn take_back(&mut self, id: GraphId, node: RawNode) -> Result<()> {
         if self.entry(id).is_captured {
             self.entry_mut(id).unwanted.push(node);
@@ -225,8 +226,8 @@ impl<'h> Locked<'h> {
         self.entry(id).inside.values().flatten().try_for_each(|inside| self.check_settled(*inside))
     }
 
-    /// Records that the driver has destroyed a graph inside of a node, which is there still: nothing more can be
-    /// done with the whole hierarchy, not even destroy it.
+    /// Records that the driver has destroyed a graph inside of a node, which is there still: nothing more can
+    /// be done with the whole hierarchy, not even destroy it.
     pub(super) fn break_at(&mut self, id: GraphId) {
         self.state.is_broken = true;
         self.bury(id);
@@ -269,20 +270,26 @@ impl<'h> Locked<'h> {
     pub(super) fn prepare(&mut self, id: GraphId, bundle: Bundle) -> Result<Prepared<'h>> {
         let graph = self.graph(id)?;
         if !bundle.is_empty() {
-            self.entry_mut(id).attachments.reserve(1);
+            self.entry_mut(id).attachments.reserve();
         }
         // SAFETY: the graph is alive, and stays so while the lock is held, which outlives the value.
         unsafe { Prepared::new(self.driver(), graph, bundle) }
     }
 
-    /// Puts an attachment into the index, in place of the one before, which is released.
+    /// Puts the attachment of a new node into the index.
     #[inline]
+    pub(super) fn publish_new(&mut self, id: GraphId, node: RawNode, prepared: Prepared<'h>) {
+        if let Some(attachment) = prepared.publish() {
+            self.entry_mut(id).attachments.add(node, attachment);
+        }
+    }
+
+    /// Puts an attachment into the index, in place of the one before, which is released.
     pub(super) fn publish(&mut self, id: GraphId, node: RawNode, prepared: Prepared<'h>) -> Result<()> {
         let entry = self.entry_mut(id);
         let replaced = match prepared.publish() {
-            Some(attachment) => entry.attachments.insert(node, attachment),
-            None if entry.attachments.is_empty() => None,
-            None => entry.attachments.remove(&node),
+            Some(attachment) => entry.attachments.replace(node, attachment),
+            None => entry.attachments.remove(node),
         };
         self.release(id, replaced)
     }
@@ -296,7 +303,7 @@ impl<'h> Locked<'h> {
     pub(super) fn adopt(&mut self, id: GraphId, node: Option<RawNode>, attachment: Attachment) {
         let entry = self.entry_mut(id);
         match node {
-            Some(node) => _ = entry.attachments.insert(node, attachment),
+            Some(node) => entry.attachments.add(node, attachment),
             None => entry.anonymous.push(attachment),
         }
     }
@@ -309,8 +316,8 @@ impl<'h> Locked<'h> {
     }
 
     /// The owners of a node's parameters.
-    pub(super) fn bundle(&self, id: GraphId, node: RawNode) -> Option<&Bundle> {
-        let attachment = self.entry(id).attachments.get(&node)?;
+    pub(super) fn bundle(&mut self, id: GraphId, node: RawNode) -> Option<&Bundle> {
+        let attachment = self.entry_mut(id).attachments.get(node)?;
         // SAFETY: the graph retains what is in its index, under the lock that is held.
         Some(unsafe { attachment.bundle() })
     }
@@ -324,7 +331,7 @@ impl<'h> Locked<'h> {
         entry.deaths += 1;
         entry.destroyed.insert(node, entry.deaths);
         entry.uncopyable.remove(&node);
-        let attachment = entry.attachments.remove(&node);
+        let attachment = entry.attachments.remove(node);
         self.release(id, attachment)
     }
 
@@ -332,7 +339,7 @@ impl<'h> Locked<'h> {
     pub(super) fn bury(&mut self, id: GraphId) {
         let entry = self.entry_mut(id);
         entry.raw = None;
-        entry.attachments = NodeMap::default();
+        entry.attachments = AttachmentIndex::default();
         entry.anonymous = Vec::new();
         entry.destroyed = NodeMap::default();
         for inside in std::mem::take(&mut entry.inside).into_values().flatten() {
@@ -384,7 +391,7 @@ impl<'h> Locked<'h> {
     /// Calls with each attachment of a graph and, if it has one, with its node.
     pub(super) fn each_attachment(&self, id: GraphId, mut see: impl FnMut(Option<RawNode>, &Attachment)) {
         let entry = self.entry(id);
-        entry.attachments.iter().for_each(|(node, attachment)| see(Some(*node), attachment));
+        entry.attachments.iter().for_each(|(node, attachment)| see(Some(node), attachment));
         entry.anonymous.iter().for_each(|attachment| see(None, attachment));
     }
 

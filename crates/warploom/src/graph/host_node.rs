@@ -192,7 +192,7 @@ impl HostNode {
         HostNode { node, panics: call.panics }
     }
 
-    /// How often the function that the node was added with has panicked.
+    /// Number of panics of the function that the node was added with.
     #[must_use]
     pub fn panics(&self) -> u64 {
         self.panics.count.load(Ordering::Relaxed)

@@ -9,6 +9,7 @@ use warploom_driver::sys::types::{
 };
 
 use super::bundle::{Bundle, Part, Retained};
+use super::hierarchy::Locked;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{GraphError, Position};
@@ -129,9 +130,9 @@ impl KernelNode {
     ///
     /// [`GraphError::NodeDestroyed`].
     pub fn kernel(&self) -> Result<Option<Kernel>> {
-        let locked = self.node.lock();
+        let mut locked = self.node.lock();
         locked.node(&self.node)?;
-        Ok(locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of).map(|(kernel, _)| kernel))
+        Ok(locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of).map(|(kernel, _)| kernel.clone()))
     }
 
     /// The launch configuration, as the driver has it.
@@ -240,20 +241,17 @@ impl KernelNode {
         )
     }
 
-    /// The context that it runs in, if its kernel is known here.
-    pub(super) fn context(&self) -> Option<Context> {
-        let locked = self.node.lock();
-        if !locked.is_valid(&self.node) {
-            return None;
-        }
+    /// The context that it runs in, if its kernel is known here. The node is not destroyed.
+    pub(super) fn context_in<'l>(&self, locked: &'l mut Locked<'_>) -> Option<&'l Context> {
         locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of).map(|(_, context)| context)
     }
 
     /// The kernel, the sizes of its launch and its context, which a partial change keeps.
     pub(super) fn known(&self) -> Result<(Kernel, LaunchConfig, Context)> {
-        let locked = self.node.lock();
+        let mut locked = self.node.lock();
         let node = locked.node(&self.node)?;
         let known = locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of);
+        let known = known.map(|(kernel, context)| (kernel.clone(), context.clone()));
         let (kernel, context) = known.ok_or(GraphError::Opaque { kind: NodeKind::Kernel })?;
         let params = params_of(locked.driver(), node)?;
         Ok((kernel, LaunchConfig::of_node(&params), context))
@@ -261,9 +259,9 @@ impl KernelNode {
 }
 
 /// The kernel that a bundle keeps, and its context.
-fn kernel_of(bundle: &Bundle) -> Option<(Kernel, Context)> {
+fn kernel_of(bundle: &Bundle) -> Option<(&Kernel, &Context)> {
     bundle.retained(|part| part == Part::Kernel).find_map(|(_, retained)| match retained {
-        Retained::Kernel(kernel, context) => Some((kernel.clone(), context.clone())),
+        Retained::Kernel(kernel, context) => Some((kernel, context)),
         _ => None,
     })
 }

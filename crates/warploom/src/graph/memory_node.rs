@@ -20,7 +20,8 @@ use crate::memory::bytes_of;
 use crate::{Device, DeviceCopy, MemoryError, PeerError, Result};
 
 /// A node that allocates memory in each launch, added by [`Position::allocate`], and the memory: kernel nodes
-/// of the same graph take it as an argument, copies and fills by [`Operand::of_graph`](super::Operand::of_graph).
+/// of the same graph take it as an argument, copies and fills by
+/// [`Operand::of_graph`](super::Operand::of_graph).
 ///
 /// ```
 /// use warploom::graph::{Operand, OperandMut};
@@ -196,7 +197,8 @@ impl Position<'_> {
         let mut locked = self.graph().lock();
         let node =
             self.add_to(&mut locked, Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
-                // SAFETY: the place is one to add a node at; the driver refuses an address that it does not know.
+                // SAFETY: the place is one to add a node at; the driver refuses an address that it does not
+                // know.
                 unsafe { driver.cuGraphAddMemFreeNode(node, graph, after, count, address) }
             })?;
         locked.add_uncopyable(self.graph().id(), node.raw(), "memory");

@@ -27,6 +27,7 @@
 mod accumulator;
 mod adjacency;
 mod attachment;
+mod attachment_index;
 mod bundle;
 mod capturing;
 mod child_node;

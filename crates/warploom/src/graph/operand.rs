@@ -106,9 +106,9 @@ macro_rules! operands {
             ///
             /// # Safety
             ///
-            /// The node that uses it comes after the alloc node in the order of the edges, and before the node
-            /// that frees the memory, if there is one. The driver checks neither, and may give freed memory to
-            /// another graph.
+            /// The node that uses it comes after the alloc node in the order of the edges, and before the
+            /// node that frees the memory, if there is one. The driver checks neither, and may give freed
+            /// memory to another graph.
             #[must_use]
             pub unsafe fn of_graph(node: &'a AllocNode<T>) -> $name<'a, T> {
                 $name { memory: Memory::of_graph(node), of: PhantomData }

@@ -153,14 +153,13 @@ impl<'a> Position<'a> {
             if !raw.is_null() {
                 // The call failed when it was done.
                 let raw = RawNode::new(raw);
-                let undone = locked.publish(id, raw, prepared).and_then(|()| locked.take_back(id, raw));
-                report(|| Subject::GraphOwners, undone);
+                locked.publish_new(id, raw, prepared);
+                report(|| Subject::GraphOwners, locked.take_back(id, raw));
             }
             return Err(error.into());
         }
         let raw = RawNode::new(raw);
-        // There is no attachment before it to be released, which could fail.
-        locked.publish(id, raw, prepared)?;
+        locked.publish_new(id, raw, prepared);
         Ok(Node::new(graph.clone(), raw, locked.incarnation(id, raw)))
     }
 

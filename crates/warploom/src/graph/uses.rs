@@ -7,7 +7,7 @@ use super::bundle::{Bundle, Retained};
 use super::hierarchy::{GraphId, Locked};
 use super::raw::HandleHasher;
 use crate::memory::{AllocationRef, HostUses};
-use crate::{Context, Kernel, Result, Stream};
+use crate::{Arguments, Context, Kernel, Result, Stream};
 
 /// All allocations and kernels that nodes of an executable refer to, each once. The executable keeps them: by
 /// the references that it has from its definition, or by its accumulator.
@@ -49,6 +49,30 @@ impl GraphUses {
                 Retained::Value(_) => {}
             }
         }
+    }
+
+    /// `true` if the executable keeps a kernel and the memory of its arguments already.
+    ///
+    /// # Errors
+    ///
+    /// As [`Operand::retain`](crate::memory::Operand::retain) for memory that nodes in the context cannot
+    /// use.
+    pub(super) fn keeps_kernel(&self, kernel: &Kernel, context: &Context, arguments: &impl Arguments) -> Result<bool> {
+        let mut is_kept = self.kernels.contains_key(&(kernel.address(), context.address()));
+        arguments.each_operand(|operand| {
+            is_kept &= self.known.contains(&operand.use_in_graph(context)?.0.identity());
+            Ok(())
+        })?;
+        Ok(is_kept)
+    }
+
+    /// Notes how a kernel uses memory from now on, which the executable keeps already.
+    pub(super) fn add_arguments(&mut self, context: &Context, arguments: &impl Arguments) -> Result<()> {
+        arguments.each_operand(|operand| {
+            let (allocation, access) = operand.use_in_graph(context)?;
+            self.host.add(allocation, access);
+            Ok(())
+        })
     }
 
     /// Notes how a node uses memory from now on, which the executable keeps already.

@@ -23,7 +23,7 @@ impl Lock {
         // alignment.
         let spread = (raw.addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - BITS);
         let lock = &LOCKS[usize::try_from(spread).unwrap_or(0)];
-        // Where a thread panicked, nothing is half done: the state is the driver's.
+        // A panic leaves no inconsistent state behind: the state is the driver's.
         Lock(lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

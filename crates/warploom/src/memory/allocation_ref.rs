@@ -57,7 +57,7 @@ fn room() -> Box<MaybeUninit<Counted>> {
 unsafe fn keep(gone: NonNull<Counted>) {
     // SAFETY: it came from a box of the same layout, which nobody else has.
     let room = unsafe { Box::from_raw(gone.as_ptr().cast::<MaybeUninit<Counted>>()) };
-    // What does not go into the list is dropped, as it is if the thread has lost its list.
+    // A box that does not fit into the list, or comes after the thread's list is gone, is dropped.
     let _ = SPARE.try_with(|spare| {
         let mut spare = spare.borrow_mut();
         if spare.len() < KEPT {

@@ -49,6 +49,13 @@ pub enum MemoryError {
         align: usize,
     },
 
+    /// Values of a type with padding cannot be shown as values of another type.
+    #[error("{padded} has padding, whose bytes are uninitialised: its values cannot be cast; give each byte a field")]
+    CastPadding {
+        /// The type with padding.
+        padded: &'static str,
+    },
+
     /// The driver cannot fill with the value. It fills with 1, 2 or 4 bytes, none of them padding.
     #[error(
         "memory cannot be filled with a value of {size} bytes; only with 1, 2 or 4 bytes, or bytes that are all the same, \

@@ -63,8 +63,7 @@ fn wait<T: DeviceCopy, R: Synchronous>(resource: &Arc<R>, buffer: &Buffer<T>, qu
         return Err(MemoryError::OtherResource.into());
     }
     same_driver(resource.context().driver(), stream.driver())?;
-    // Whoever has a buffer back that could not be freed may drop it, and that has to come after the stream,
-    // too.
+    // A buffer that could not be freed is returned and may be dropped, which must come after the stream, too.
     allocation.meet(stream)?;
     stream.synchronize()
 }

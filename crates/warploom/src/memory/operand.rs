@@ -74,6 +74,12 @@ impl<'a> Operand<'a> {
 
     /// The allocation, for a graph to keep, if nodes in the context can use it.
     pub(crate) fn retain(&self, context: &Context) -> Result<(AllocationRef, Access)> {
+        self.use_in_graph(context).map(|(allocation, access)| (allocation.clone(), access))
+    }
+
+    /// The allocation and how it is used, if nodes of a graph in the context can use it.
+    #[inline]
+    pub(crate) fn use_in_graph(&self, context: &Context) -> Result<(&'a AllocationRef, Access)> {
         if self.context() == context {
             context.check_generation()?;
         } else {
@@ -82,7 +88,7 @@ impl<'a> Operand<'a> {
         if self.span.allocation.capture().is_some() {
             return Err(CaptureError::GraphMemory.into());
         }
-        Ok((self.span.allocation.clone(), self.access))
+        Ok((self.span.allocation, self.access))
     }
 
     /// The kind of memory.

@@ -3,6 +3,7 @@
 //! [`Slice`] and [`SliceMut`] relate to a [`Buffer`] as `&[T]` and `&mut [T]` to a `Box<[T]>`: two mutable
 //! ones never overlap. They say nothing about *when*: the order of work between streams is made with events.
 
+use std::any::{TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -57,7 +58,8 @@ impl<'a> Span<'a> {
     }
 
     /// The same bytes as values of another type.
-    fn cast<T, U>(self) -> Result<Span<'a>> {
+    fn cast<T: DeviceCopy, U: DeviceCopy>(self) -> Result<Span<'a>> {
+        refuse_padding::<T, U>()?;
         let (bytes, size) = (self.len * size_of::<T>(), size_of::<U>());
         let fits = size != 0 && bytes.is_multiple_of(size);
         if !fits || !self.address.is_multiple_of(align_of::<U>() as CUdeviceptr) {
@@ -65,6 +67,14 @@ impl<'a> Span<'a> {
         }
         Ok(Span { len: bytes / size, ..self })
     }
+}
+
+/// Refuses to show values with padding as values of another type: padding is uninitialised.
+fn refuse_padding<T: DeviceCopy, Other: DeviceCopy>() -> Result<()> {
+    if T::HAS_PADDING && TypeId::of::<T>() != TypeId::of::<Other>() {
+        return Err(MemoryError::CastPadding { padded: type_name::<T>() }.into());
+    }
+    Ok(())
 }
 
 macro_rules! shared {
@@ -161,7 +171,8 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::Cast`] unless the bytes are a whole number of such values, aligned for them.
+    /// [`MemoryError::Cast`] unless the bytes are a whole number of such values, aligned for them, and
+    /// [`MemoryError::CastPadding`] if values of this type have padding.
     pub fn cast<U: DeviceCopy>(self) -> Result<Slice<'a, U>> {
         self.span.cast::<T, U>().map(Slice::over)
     }
@@ -202,8 +213,11 @@ impl<'a, T: DeviceCopy> SliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::Cast`] unless the bytes are a whole number of such values, aligned for them.
+    /// [`MemoryError::Cast`] unless the bytes are a whole number of such values, aligned for them, and
+    /// [`MemoryError::CastPadding`] if values of either type have padding: it would be written here, and
+    /// could be read as bytes of a value of the other.
     pub fn cast<U: DeviceCopy>(self) -> Result<SliceMut<'a, U>> {
+        refuse_padding::<U, T>()?;
         self.span.cast::<T, U>().map(SliceMut::over)
     }
 }

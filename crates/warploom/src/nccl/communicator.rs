@@ -23,8 +23,8 @@ use crate::{Context, Device, Result, Stream};
 /// It may go to another thread, and is used by one at a time. It holds its context and the streams that it
 /// was used on.
 ///
-/// Where one process has several ranks, their devices may access each other's buffers directly: open the
-/// pools that these come from to the other devices ([`DevicePool::peers`](crate::DevicePool::peers)), or set
+/// Devices of several ranks in one process may access each other's buffers directly: open the pools that
+/// these come from to the other devices ([`DevicePool::peers`](crate::DevicePool::peers)), or set
 /// `NCCL_P2P_DIRECT_DISABLE=1` in the environment.
 ///
 /// # Its end
@@ -193,7 +193,7 @@ impl Communicator {
         if raw.is_null() || !self.context.is_current_generation() {
             return Ok(());
         }
-        // Where that fails, NCCL makes the context current by itself.
+        // If that fails, NCCL makes the context current by itself.
         let current = self.context.current();
         let table = self.nccl.table();
         let (function, end) = if is_aborted {

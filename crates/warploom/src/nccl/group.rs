@@ -105,7 +105,7 @@ impl<'a> Group<'a> {
         // SAFETY: ends the group that was begun above.
         let mut ended = unsafe { (self.nccl.table().ncclGroupEnd)() };
         if accepted(ended).is_none() {
-            // Where NCCL was told not to block, each communicator has an end of its own.
+            // A non-blocking communicator has a result of its own.
             let outcomes = operations.iter().map(|operation| {
                 // SAFETY: the communicator is borrowed, and so alive.
                 unsafe { self.nccl.outcome(operation.communicator().as_raw(), ended) }

@@ -22,7 +22,7 @@ impl CompileOptions {
         self.check(target)?;
         let mut words = vec![
             c_string("the architecture", format!("--gpu-architecture={}", self.architecture))?,
-            // What lies about in some folder is no part of the program unless it is said to be.
+            // Files beside the source are included only from folders that are named.
             c_string("an option", "--no-source-include")?,
         ];
         for (what, word) in self.fields() {

@@ -72,10 +72,10 @@ impl Stream {
 
     /// The stream on which this thread may free memory that was ordered by this one.
     ///
-    /// That is the stream itself, unless it is the per-thread default stream of another thread, which cannot
-    /// be reached from here, and may have no thread any more. Then it is the legacy default stream of the
-    /// same context, which waits for all blocking streams, the per-thread ones included: the end still comes
-    /// after everything that was enqueued before.
+    /// It is the stream itself, unless that is the per-thread default stream of another thread: such a stream
+    /// cannot be reached from here, and its thread may have ended. Then it is the legacy default stream of
+    /// the same context. That one waits for all blocking streams, the per-thread ones included, so the free
+    /// still comes after everything that was enqueued before.
     #[must_use]
     pub fn for_teardown(&self) -> Cow<'_, Stream> {
         if self.is_here() { Cow::Borrowed(self) } else { Cow::Owned(self.context().legacy_stream()) }

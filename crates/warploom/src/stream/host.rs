@@ -44,7 +44,7 @@ impl Stream {
     {
         self.check_thread()?;
         self.refuse_captured("a host function")?;
-        let done = Event::unrecorded(self.context(), EventOptions::untimed())?;
+        let mut done = Event::unrecorded(self.context(), EventOptions::untimed())?;
         let outcome = Arc::new(Mutex::new(None));
         let callback = Callback::new(self.context(), {
             let outcome = Arc::clone(&outcome);
@@ -57,7 +57,7 @@ impl Stream {
         // SAFETY: `host_function` takes any number for an argument, and finds nothing under one that is not
         // waiting.
         let launch = |raw| unsafe { driver.cuLaunchHostFunc(raw, Some(callback::host_function), callback.data()) };
-        let launched = self.with_raw(launch).and_then(|answer| Ok(answer?)).and_then(|()| self.record_into(&done));
+        let launched = self.with_raw(launch).and_then(|answer| Ok(answer?)).and_then(|()| self.record_into(&mut done));
         match launched {
             Ok(()) => Ok(HostTask { done, outcome }),
             Err(error) => {
@@ -102,7 +102,14 @@ impl<T> HostTask<T> {
         self.done.is_complete()
     }
 
-    /// The point in the stream right behind the function, for other streams to wait for.
+    /// The point in the stream right behind the function, for other streams to wait for. It cannot be moved:
+    ///
+    /// ```compile_fail,E0308
+    /// # fn moved(stream: &warploom::Stream, task: &warploom::HostTask<()>) -> warploom::Result<()> {
+    /// stream.record_into(task.event())?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn event(&self) -> &Event {
         &self.done

@@ -112,8 +112,8 @@ impl Stream {
     ///
     /// The caller keeps the memory of work enqueued by it while the stream is captured; see [`capture`].
     ///
-    /// That of a default stream is a number which means a stream of the current context, and of the calling
-    /// thread: [`Stream::with_raw`] sees to both.
+    /// The handle of a default stream is a constant that stands for a stream of the current context and of
+    /// the calling thread: [`Stream::with_raw`] takes care of both.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> CUstream {

@@ -37,12 +37,15 @@ impl Stream {
     /// The driver's error.
     pub fn record_with<T: Timing>(&self, options: EventOptions<T>) -> Result<Event<T>> {
         self.check_thread()?;
-        let event = Event::unrecorded(self.context(), options)?;
-        self.record_into(&event)?;
+        let mut event = Event::unrecorded(self.context(), options)?;
+        self.record_into(&mut event)?;
         Ok(event)
     }
 
     /// Moves an event to the point the stream has come to. Earlier waits for it are not affected.
+    ///
+    /// The event is borrowed exclusively: a shared reference can only be waited for, so that
+    /// code which was given one cannot move the event.
     ///
     /// Exactly one driver call.
     ///
@@ -50,7 +53,7 @@ impl Stream {
     ///
     /// [`EventError::ContextMismatch`] if the event belongs to another context, and the driver's error.
     #[doc(alias = "cuEventRecord")]
-    pub fn record_into<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+    pub fn record_into<T: Timing>(&self, event: &mut Event<T>) -> Result<()> {
         if event.context() != self.context() {
             same_driver(self.driver(), event.driver())?;
             let (event, stream) = (event.context().device().ordinal(), self.device().ordinal());

@@ -69,7 +69,7 @@ driver_tests! {
     fn a_spoiled_capture_gives_no_graph_and_the_stream_back(driver) {
         let stage = Stage::new(driver)?;
         let capture = stage.stream.capture(ThreadLocal)?;
-        // What no graph would repeat, on the thread that captures.
+        // Calls that no graph could contain, on the thread that captures.
         assert!(stage.other.is_idle().is_err());
         assert!(!capture.is_valid()?);
         let code = capture.end().map(drop).map_err(|error| error.code());
@@ -134,7 +134,7 @@ driver_tests! {
             stage.stream.capture(Relaxed)
         })?;
         budget(driver, &[(Function::cuMemsetD8Async, 1)], || buffer.fill(1, &capture))?;
-        // What the graph uses is kept by one attachment.
+        // One attachment keeps all that the graph uses.
         let end = [
             (Function::cuStreamEndCapture, 1),
             (Function::cuUserObjectCreate, 1),

@@ -173,7 +173,8 @@ driver_tests! {
         capture.end()?;
     }
 
-    /// A body is filled on one thread while the capture goes on on another; the graph is used by one at a time.
+    /// A body is filled on one thread while the capture goes on on another; the graph is used by one at a
+    /// time.
     fn a_body_is_filled_on_another_thread(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u32>(2, &stage.stream)?;

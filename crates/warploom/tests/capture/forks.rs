@@ -50,13 +50,13 @@ driver_tests! {
         assert_eq!(buffer.download(&stage.other)?[0], 3);
     }
 
-    /// What would spoil a capture is refused before the driver is asked.
+    /// A call that would invalidate a capture is refused before the driver is called.
     fn captures_wait_for_nothing_outside_and_are_not_merged(driver) {
         let stage = Stage::new(driver)?;
         let outside = stage.other.record()?;
         let first = stage.stream.capture(Relaxed)?;
         assert_eq!(stage.stream.wait(&outside), Err(CaptureError::Outside.into()));
-        let inside = stage.stream.record()?;
+        let mut inside = stage.stream.record()?;
         let second = stage.other.capture(Relaxed)?;
         assert_eq!(stage.other.wait(&inside), Err(CaptureError::OtherCapture.into()));
         assert_eq!(stage.context.legacy_stream().wait(&inside), Err(CaptureError::DefaultStream.into()));
@@ -66,7 +66,7 @@ driver_tests! {
         first.end()?;
         second.end()?;
         // Moved outside, the event is one like any other.
-        stage.stream.record_into(&inside)?;
+        stage.stream.record_into(&mut inside)?;
         inside.synchronize()?;
     }
 

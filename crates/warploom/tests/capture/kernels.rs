@@ -43,7 +43,7 @@ driver_tests! {
         assert_eq!(kept(&leaks), 0);
     }
 
-    /// What waits for the context to be unloaded waits for the capture to end.
+    /// Unloading waits for the context, so it waits for the end of the capture.
     fn a_library_that_is_dropped_in_a_capture_is_unloaded_at_the_end(driver) {
         let stage = Stage::new(driver)?;
         let library = stage.context.load(NOTHING)?;

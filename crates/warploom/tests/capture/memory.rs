@@ -46,7 +46,7 @@ driver_tests! {
         assert_eq!(stage.pool.statistics()?.used, 0);
     }
 
-    /// S4.18: whatever the mode, no drop spoils a capture: neither of memory on other streams, nor of memory
+    /// S4.18: in no mode does a drop invalidate a capture: neither of memory on other streams, nor of memory
     /// that is freed at once, nor of pools.
     fn no_drop_spoils_a_capture(driver) {
         let stage = Stage::new(driver)?;
@@ -76,7 +76,7 @@ driver_tests! {
         capture.end()?;
     }
 
-    /// What is used on another stream for the first time waits for what its own has outside of the capture.
+    /// The first use of memory on another stream waits for the work of its own stream outside the capture.
     fn memory_of_a_captured_stream_is_used_elsewhere(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.upload(&[5_u8; 64], &stage.stream)?;
@@ -180,7 +180,7 @@ driver_tests! {
         assert!(format!("{pool:?}").contains("GraphPool"));
     }
 
-    /// A captured graph that allocates memory is launched again and again, and is not copied.
+    /// A captured graph that allocates memory is launched repeatedly, and is not copied.
     fn a_graph_that_allocates_is_launched_and_not_copied(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u32>(4, &stage.stream)?;

@@ -188,7 +188,8 @@ fn machine() -> TestResult<(Machine, Stage)> {
     Ok((machine, Stage::new(&driver)?))
 }
 
-/// S2.36: if the node cannot be found, the error is returned, the node stays, and the graph keeps the callback.
+/// S2.36: if the node cannot be found, the error is returned, the node stays, and the graph keeps the
+/// callback.
 #[test]
 fn a_callback_whose_node_is_not_found_is_kept_for_good() -> TestResult {
     let (machine, stage) = machine()?;
@@ -288,8 +289,8 @@ fn an_invalidated_capture_refuses_nodes_and_has_no_graph() -> TestResult {
     Ok(())
 }
 
-/// S2.38: the driver destroys the graph of an invalidated capture, also that of a body: the whole graph is lost,
-/// and the streams are usable.
+/// S2.38: the driver destroys the graph of an invalidated capture, also that of a body: the whole graph is
+/// lost, and the streams are usable.
 #[test]
 fn an_invalidated_body_leaves_no_graph() -> TestResult {
     let (_machine, stage) = machine()?;

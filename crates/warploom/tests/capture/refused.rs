@@ -13,7 +13,7 @@ use warploom_testkit::{TestResult, budget, call, driver_tests, open};
 
 use crate::support::Stage;
 
-/// Whether something was refused as no part of a graph.
+/// `true` if the operation was refused because a graph cannot contain it.
 fn is_refused<T>(result: Result<T>) -> bool {
     matches!(result, Err(Error::Capture(CaptureError::NotCapturable { .. })))
 }
@@ -125,9 +125,16 @@ fn copies_between_devices_are_refused() -> TestResult {
     let mut target = warploom::DevicePool::new(&far)?.zeroed::<u8>(64, &there)?;
     let source = stage.pool.zeroed::<u8>(64, &stage.stream)?;
     let capture = stage.stream.capture(Relaxed)?;
-    assert!(is_refused(source.copy_to(&mut target, &capture)));
+    let contexts = [stage.context.clone(), far.clone()];
+    let (mesh, _) = Mesh::enable(&Topology::probe(&driver.devices()?)?, &contexts)?;
+    let policy = warploom::CopyPolicy::AllowStaged;
+    budget(&driver, &[], || {
+        assert!(is_refused(source.copy_to(&mut target, &capture)));
+        assert!(is_refused(mesh.copy_with(policy, &source, &mut target, &capture)), "S3.25");
+    });
     assert!(capture.is_valid()?);
     capture.end()?;
     source.copy_to(&mut target, &stage.stream)?;
+    mesh.copy_with(policy, &source, &mut target, &stage.stream)?;
     Ok(())
 }

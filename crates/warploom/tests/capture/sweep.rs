@@ -9,8 +9,8 @@ use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::TestResult;
 use warploom_testkit::sweep::Sweep;
 
-/// What goes wrong in a `drop`: putting back the current context, ordering a free behind other streams, and
-/// making sure that it spoils no capture.
+/// Calls made in a `drop`: restoring the current context, ordering a free after other streams, and checking
+/// that it invalidates no capture.
 const PARTING: &[&str] = &[
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
@@ -92,8 +92,8 @@ fn memory_of_graphs_leaves_nothing_behind() -> TestResult {
     })
 }
 
-/// Forks, callbacks, embedded graphs and bodies: after any failing call nothing is left over, and the graph has
-/// what was captured before.
+/// Forks, callbacks, embedded graphs and bodies: after any failing call nothing is left over, and the graph
+/// has what was captured before.
 #[test]
 fn forks_callbacks_and_bodies_leave_nothing_behind() -> TestResult {
     everywhere(&[], |driver| {

@@ -8,8 +8,8 @@ use warploom_testkit::{TestResult, assert_sound, open};
 
 use crate::support::Stage;
 
-/// M.4: a copy between devices keeps both allocations, and is refused when it is added if the node's device has
-/// no access to one of them.
+/// M.4: a copy between devices keeps both allocations, and is refused when it is added if the node's device
+/// has no access to one of them.
 #[test]
 fn copies_between_devices_are_checked_when_they_are_added() -> TestResult {
     let (machine, driver) = open(Topology::preset("dgx-h100")?, Mode::Threads)?;

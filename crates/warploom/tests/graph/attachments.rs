@@ -46,8 +46,8 @@ driver_tests! {
         })?;
         let copy = budget(driver, &with(Function::cuGraphAddMemcpyNode), || node.then().copy(&two, &mut one))?;
         let fill = budget(driver, &with(Function::cuGraphAddMemsetNode), || copy.then().fill(&mut one, 1.0))?;
-        let event: Event = stage.stream.record()?;
-        let record = budget(driver, &with(Function::cuGraphAddEventRecordNode), || fill.then().record(&event))?;
+        let mut event: Event = stage.stream.record()?;
+        let record = budget(driver, &with(Function::cuGraphAddEventRecordNode), || fill.then().record(&mut event))?;
         let wait = budget(driver, &with(Function::cuGraphAddEventWaitNode), || graph.entry().wait(&event))?;
         let mut host = budget(driver, &with(Function::cuGraphAddHostNode), || wait.then().host(|| ()))?;
 
@@ -56,7 +56,7 @@ driver_tests! {
             [create, retain, call, (Function::cuGraphReleaseUserObject, 1)]
         };
         budget(driver, &replaced(Function::cuGraphHostNodeSetParams), || host.set_function(|| ()))?;
-        budget(driver, &replaced(Function::cuGraphEventRecordNodeSetEvent), || record.set_event(&event))?;
+        budget(driver, &replaced(Function::cuGraphEventRecordNodeSetEvent), || record.set_event(&mut event))?;
         budget(driver, &replaced(Function::cuGraphEventWaitNodeSetEvent), || wait.set_event(&event))?;
         budget(driver, &[(Function::cuGraphDestroyNode, 1), (Function::cuGraphReleaseUserObject, 1)], || host.destroy())?;
         stage.context.scope(|| {
@@ -275,8 +275,8 @@ extern "C" fn expect_null(data: *mut std::ffi::c_void) {
 
 extern "C" fn ignore(_data: *mut std::ffi::c_void) {}
 
-/// S2.18, S2.19: whichever step of an addition fails, the graph has no new node, the error is that step's, and
-/// the owners are released.
+/// S2.18, S2.19: whichever step of an addition fails, the graph has no new node, the error is that step's,
+/// and the owners are released.
 #[test]
 fn a_failed_step_of_an_addition_leaves_nothing() -> TestResult {
     for name in ["cuUserObjectCreate", "cuGraphRetainUserObject", "cuGraphAddHostNode"] {

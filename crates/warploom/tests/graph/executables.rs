@@ -160,13 +160,13 @@ driver_tests! {
         let stage = Stage::new(driver)?;
         let (mut x, mut y) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.pool.zeroed::<f32>(4, &stage.stream)?);
         let (mut far, kernel) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.saxpy()?);
-        let (event, later) = (stage.stream.record()?, stage.stream.record()?);
+        let (mut event, mut later) = (stage.stream.record()?, stage.stream.record()?);
         let fill = stage.graph.entry().fill(&mut x, 1.0)?;
         #[expect(unsafe_code, reason = "adds kernels")]
         // SAFETY: it reads and writes as many values as it is told.
         let step = unsafe { fill.then().kernel(&kernel, &small(), (2.0_f32, &x, &mut y, 4_u32)) }?;
         let copy = step.then().copy(&y, &mut far)?;
-        let record = copy.then().record(&event)?;
+        let record = copy.then().record(&mut event)?;
         let wait = stage.graph.entry().wait(&event)?;
         let exec = stage.graph.instantiate()?;
         exec.node(&fill).set(&mut x, 10.0)?;
@@ -177,7 +177,7 @@ driver_tests! {
             exec.node(&step).set(&kernel, &small(), (3.0_f32, &x, &mut y, 2_u32))?;
         }
         exec.node(&copy).set(&x, &mut far)?;
-        exec.node(&record).set_event(&later)?;
+        exec.node(&record).set_event(&mut later)?;
         exec.node(&wait).set_event(&later)?;
         exec.launch(&stage.stream)?;
         assert_eq!(y.download(&stage.stream)?, [30.0, 30.0, 0.0, 0.0]);

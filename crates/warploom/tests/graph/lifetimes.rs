@@ -23,12 +23,12 @@ driver_tests! {
         {
             let x = stage.pool.upload(&[1.0_f32, 2.0, 3.0, 4.0], &stage.stream)?;
             let mut y = stage.pool.zeroed::<f32>(4, &stage.stream)?;
-            let (kernel, event, counted) = (stage.saxpy()?, stage.stream.record()?, Arc::clone(&calls));
+            let (kernel, mut event, counted) = (stage.saxpy()?, stage.stream.record()?, Arc::clone(&calls));
             let fill = stage.graph.entry().fill(&mut y, 1.0)?;
             #[expect(unsafe_code, reason = "adds kernels")]
             // SAFETY: it reads and writes as many values as it is told.
             let kernel = unsafe { fill.then().kernel(&kernel, &small(), (2.0_f32, &x, &mut y, 4_u32)) }?;
-            let record = kernel.then().record(&event)?;
+            let record = kernel.then().record(&mut event)?;
             let host = record.then().host(move || _ = counted.fetch_add(1, Ordering::Relaxed))?;
             host.then().copy(&y, &mut result)?;
         }

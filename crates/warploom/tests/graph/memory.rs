@@ -15,8 +15,8 @@ driver_tests! {
         let (x, y) = (stage.graph.entry().allocate::<f32>(4)?, stage.graph.entry().allocate::<f32>(4)?);
         assert_eq!((x.len(), x.size_in_bytes()), (4, 16));
         #[expect(unsafe_code, reason = "uses memory of the graph")]
-        // SAFETY: all nodes come after the allocations and before the frees; the kernel reads and writes as many values
-        // as it is told.
+        // SAFETY: all nodes come after the allocations and before the frees; the kernel reads and writes as
+        // many values as it is told.
         unsafe {
             let fill = x.then().fill(OperandMut::of_graph(&x), 3.0)?;
             let zero = y.then().fill(OperandMut::of_graph(&y), 1.0)?;

@@ -78,7 +78,7 @@ fn values_of_another_driver_are_refused() -> TestResult {
     let mut buffer = there.zeroed(4)?;
     is_mismatch(here.graph.entry().fill(&mut buffer, 1).map(drop));
     is_mismatch(here.graph.entry().embed(&there.graph).map(drop));
-    is_mismatch(here.graph.entry().record(&there.stream.record()?).map(drop));
+    is_mismatch(here.graph.entry().record(&mut there.stream.record()?).map(drop));
     is_mismatch(here.graph.entry().on(&there.context).fill(&mut buffer, 1).map(drop));
     let kernel = there.saxpy()?;
     #[expect(unsafe_code, reason = "adds kernels")]

@@ -11,8 +11,8 @@ use warploom_testkit::sweep::Sweep;
 
 use crate::support::{Stage, small};
 
-/// Sweeps a scenario. A graph or executable that the driver does not destroy keeps its owners, and these keep the
-/// machine; so neither fails here.
+/// Sweeps a scenario. A graph or executable that the driver does not destroy keeps its owners, and these keep
+/// the machine; so neither fails here.
 fn sweep(scenario: fn(&Driver) -> Result<()>) -> TestResult {
     let codes = |function| match function {
         Function::cuGraphDestroy | Function::cuGraphExecDestroy => Vec::new(),
@@ -44,11 +44,11 @@ fn definitions_leave_nothing_behind() -> TestResult {
     sweep(|driver| {
         let stage = Stage::new(driver)?;
         let (mut one, mut two) = (stage.zeroed(4)?, stage.zeroed(4)?);
-        let event = stage.stream.record()?;
+        let mut event = stage.stream.record()?;
         let fill = stage.graph.entry().fill(&mut one, 1)?;
         let copy = fill.then().copy(&one, &mut two)?;
         let mut host = copy.then().host(|| ())?;
-        host.then().record(&event)?;
+        host.then().record(&mut event)?;
         host.predecessors().assign([&fill])?;
         copy.set_source(&one)?;
         fill.set_value(2_u32)?;

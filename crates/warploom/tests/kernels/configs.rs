@@ -136,7 +136,7 @@ fn a_device_without_clusters_has_none() -> TestResult {
     Ok(())
 }
 
-/// What a launch may be like is a matter of the stream's device, whichever context is current.
+/// A launch configuration is checked against the stream's device, whichever context is current.
 #[test]
 fn the_device_of_the_stream_is_asked_and_not_the_current_one() -> TestResult {
     let topology = Topology::builder().device(DeviceModel::H200).device(DeviceModel::A100).build()?;

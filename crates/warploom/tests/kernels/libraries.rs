@@ -25,7 +25,7 @@ driver_tests! {
         assert_ne!(library.kernel("add_u8")?, saxpy);
     }
 
-    /// KER-1, KER-2: from a raw handle, by the library that it is in, or kept loaded by whoever loaded it.
+    /// KER-1, KER-2: from a raw handle, by the library that it is in, or kept loaded by other code.
     fn a_kernel_is_the_same_by_its_raw_handle(driver) {
         let bench = Bench::new(driver)?;
         let saxpy = bench.kernel("saxpy")?;

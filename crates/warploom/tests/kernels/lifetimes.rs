@@ -35,13 +35,14 @@ driver_tests! {
     }
 }
 
-/// A kernel behind a gate, whose library is let go meanwhile: that waits, so that somebody else does.
+/// A kernel behind a gate, whose library is dropped meanwhile: unloading waits for the kernel, so another
+/// thread does it.
 fn unloaded_while_a_kernel_waits(driver: &Driver) -> TestResult {
     let context = driver.device(0)?.context()?;
     let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
     let kernel = Library::from_ptx(driver, &readable(VECTOR))?.kernel("saxpy")?;
     let (x, mut y) = (pool.upload(&[1.0_f32; 32], &stream)?, pool.zeroed::<f32>(32, &stream)?);
-    // What launching needs is there before the gate is shut.
+    // Everything a launch needs is loaded before the gate is closed.
     kernel.function(&context)?;
     kernel.check(&LaunchConfig::new(1, 32), &context)?;
     kernel.parameters()?;

@@ -24,7 +24,7 @@ fn readable(ptx: &str) -> String {
     ptx.replacen(".version 9.4", ".version 8.3", 1)
 }
 
-/// What `saxpy` takes: `y[i] = a * x[i] + y[i]` for `i < n`.
+/// The parameters of `saxpy`: `y[i] = a * x[i] + y[i]` for `i < n`.
 type Saxpy = (f32, &'static [f32], &'static mut [f32], u32);
 
 struct Bench {

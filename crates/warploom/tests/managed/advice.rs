@@ -67,8 +67,8 @@ driver_tests! {
         });
     }
 
-    /// S1.5, S1.6: a NUMA node of this host, and the one of the caller, can be named. Whether a host of one node remembers it is
-    /// up to the driver.
+    /// S1.5, S1.6: a NUMA node of this host, and the one of the caller, can be named. Whether a host of one
+    /// node remembers it is up to the driver.
     fn numa_nodes_can_be_preferred(driver) {
         let (_context, _stream, memory) = setup(driver)?;
         let buffer = memory.allocate::<u8>(LARGE)?;
@@ -92,12 +92,13 @@ driver_tests! {
         buffer.prefetch(Host::Any, &stream)?;
         costs_asking(&context, 3, &[(ASK, 2)], || buffer.last_prefetch_location())?;
         budget(driver, &[], || buffer.accessed_by());
-        // What is current comes back.
+        // The previous current context is restored.
         let around = [(Function::cuCtxGetCurrent, 1), (Function::cuCtxSetCurrent, 2)];
         budget(driver, &[&around[..], &[(ASK, 1)]].concat(), || buffer.read_mostly())?;
     }
 
-    /// S1.10: memory that is not managed is refused before anything else is looked at, with no call but one question.
+    /// S1.10: memory that is not managed is refused before anything else is looked at, with no call but one
+    /// question.
     fn memory_that_is_not_managed_is_refused_first(driver) {
         let (context, stream, _memory) = setup(driver)?;
         let device = DeviceMemory::new(&context).allocate::<u8>(LARGE)?;
@@ -172,7 +173,8 @@ fn older_drivers_are_told_ordinals() -> TestResult {
     })
 }
 
-/// S1.7: a NUMA node that the driver cannot be told is refused before the driver is, and names the substitute.
+/// S1.7: a NUMA node that the driver cannot be told is refused before the driver is, and names the
+/// substitute.
 #[test]
 fn older_drivers_have_no_numa_nodes() -> TestResult {
     on_driver(12, 1, |driver| {
@@ -191,7 +193,8 @@ fn older_drivers_have_no_numa_nodes() -> TestResult {
     })
 }
 
-/// S1.16: where there are several nodes, the one that was named is read back; the caller's own is a node from then on.
+/// S1.16: where there are several nodes, the one that was named is read back; the caller's own is a node from
+/// then on.
 #[test]
 fn numa_nodes_are_read_back_where_there_are_several() -> TestResult {
     let topology = Topology::builder().device(DeviceModel::H200).numa_nodes(3).build()?;
@@ -208,7 +211,8 @@ fn numa_nodes_are_read_back_where_there_are_several() -> TestResult {
     Ok(())
 }
 
-/// S1.35: without concurrent access, read-mostly is passed over, and a preferred location is the driver's error.
+/// S1.35: without concurrent access, read-mostly is passed over, and a preferred location is the driver's
+/// error.
 #[test]
 fn without_concurrent_access_advice_does_little() -> TestResult {
     let (_machine, driver) = open(without_concurrent_access("h200", 0)?, Mode::Threads)?;

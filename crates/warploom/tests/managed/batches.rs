@@ -128,7 +128,7 @@ driver_tests! {
         discard_batch(&mut buffers[..1], &last)?;
         discard_prefetch_batch(&mut buffers[1..], Host::Any, &last)?;
         drop(buffers);
-        // Whoever gets the memory next is not disturbed.
+        // The next owner of the memory is not affected.
         assert_eq!(pool.upload(&vec![7_u8; LARGE], &stream)?.download(&stream)?, vec![7; LARGE]);
     }
 
@@ -148,7 +148,8 @@ driver_tests! {
     }
 }
 
-/// S1.9, S1.31: drivers before 13.0 have no batches; prefetches are calls of their own there, by either of the older forms.
+/// S1.9, S1.31: drivers before 13.0 have no batches; prefetches are calls of their own there, by either of
+/// the older forms.
 #[test]
 fn older_drivers_prefetch_one_by_one() -> TestResult {
     for (minor, function) in [(1, Function::cuMemPrefetchAsync), (9, Function::cuMemPrefetchAsync_v2)] {
@@ -187,7 +188,8 @@ fn one_that_fails_on_an_older_driver_is_named() -> TestResult {
     Ok(())
 }
 
-/// S1.7, S1.32: a NUMA node that the driver cannot be told is refused with nothing moved, after what is not managed.
+/// S1.7, S1.32: a NUMA node that the driver cannot be told is refused with nothing moved, after what is not
+/// managed.
 #[test]
 fn older_drivers_refuse_a_batch_with_a_numa_node() -> TestResult {
     on_driver(12, 1, |driver| {
@@ -206,7 +208,7 @@ fn older_drivers_refuse_a_batch_with_a_numa_node() -> TestResult {
     })
 }
 
-/// What belongs to another driver is found out before anything is moved.
+/// A stream or device of another driver is refused before anything is moved.
 #[test]
 fn streams_and_devices_of_another_driver_are_refused() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;

@@ -44,7 +44,8 @@ driver_tests! {
         assert_eq!(Buffer::from(from_memory).len(), 4);
     }
 
-    /// S1.11: the resource is asked first, also through others that stand on it, and then nobody else is.
+    /// S1.11: the resource is asked first, also through others that stand on it, and then the driver is not
+    /// asked.
     fn a_buffer_of_a_managed_resource_is_managed_without_asking(driver) {
         let (context, stream, memory) = setup(driver)?;
         let pool = ManagedPool::new(&context)?;
@@ -65,7 +66,7 @@ driver_tests! {
         }
     }
 
-    /// S1.11: the driver is asked about a pointer once, whatever it answers.
+    /// S1.11: the driver is asked about a pointer once, also when the answer is no.
     fn a_pointer_is_asked_about_once(driver) {
         let (context, stream, memory) = setup(driver)?;
         let owner = memory.upload(&[7_u8; 64], &stream)?;

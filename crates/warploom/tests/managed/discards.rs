@@ -28,7 +28,7 @@ driver_tests! {
         }
     }
 
-    /// What the host sees of it may be anything, but it stays what it is.
+    /// The contents seen by the host are undefined, but stable.
     fn discarded_memory_does_not_change_under_the_host(driver) {
         let (_context, stream, memory) = setup(driver)?;
         let mut buffer = memory.upload(&vec![7_u8; 3 * LARGE], &stream)?;

@@ -47,7 +47,7 @@ driver_tests! {
         assert_eq!(host, device.map_err(|_| "the download panicked")??);
     }
 
-    /// What was enqueued while the host read still keeps the memory there.
+    /// Work enqueued while the host reads still keeps the memory alive.
     fn reads_enqueued_while_the_host_reads_come_before_the_free(driver) {
         let (context, stream, memory) = setup(driver)?;
         let other = context.stream()?;
@@ -84,8 +84,7 @@ driver_tests! {
     }
 }
 
-/// Where a device cannot work while the host uses managed memory, only a promise helps; and any such device
-/// counts.
+/// Without concurrent managed access, host access needs the caller's promise; one such device is enough.
 #[test]
 #[expect(unsafe_code, reason = "promises that no device works")]
 fn without_concurrent_access_the_host_is_refused() -> TestResult {
@@ -116,7 +115,7 @@ fn without_concurrent_access_the_host_is_refused() -> TestResult {
     Ok(())
 }
 
-/// What was enqueued in a context that was reset is over.
+/// Work enqueued in a context that was reset counts as finished.
 #[test]
 #[expect(unsafe_code, reason = "resets a context")]
 fn a_stream_whose_context_was_reset_is_not_waited_for() -> TestResult {

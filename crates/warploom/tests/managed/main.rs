@@ -18,7 +18,7 @@ use warploom_sim::Mode;
 use warploom_sim::topology::{Topology, number};
 use warploom_testkit::{TestResult, budget, open};
 
-/// Enough that no two buffers share a page, whatever its size.
+/// Enough that no two buffers share a page of any size.
 const LARGE: usize = 2 << 20;
 
 /// The first device in use, with a stream and managed memory.
@@ -67,7 +67,7 @@ fn costs_asking<R>(
     context.scope(|| budget(context.driver(), &allowed, work))?
 }
 
-/// What the driver answered.
+/// The code that the driver returned.
 fn code<R>(result: Result<R>) -> Option<CUresult> {
     result.err().and_then(|error| error.code())
 }

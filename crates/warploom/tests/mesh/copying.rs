@@ -93,7 +93,7 @@ driver_tests! {
     }
 }
 
-/// S3.13: between every two devices, in every direction, whoever makes the copy; as values and as bytes.
+/// S3.13: between every two devices, in every direction, on a stream of either; as values and as bytes.
 #[test]
 fn values_arrive_between_all_devices_in_both_directions() -> TestResult {
     in_every_mode(&Wiring::preset("hgx-a100-4")?, 1, |_, driver| {
@@ -224,7 +224,7 @@ fn ends_of_two_drivers_are_refused() -> TestResult {
     Ok(())
 }
 
-/// S3.20: a copy that failed has not happened, to whoever comes later.
+/// S3.20: a failed copy does not count as a use: later work does not wait for it.
 #[test]
 fn a_copy_that_fails_leaves_no_trace() -> TestResult {
     let site = Site::preset("pcie-pair")?;

@@ -53,7 +53,7 @@ fn access_that_is_not_enabled_is_named() -> TestResult {
     Ok(())
 }
 
-/// S3.12, M.2: memory of a pool follows the pool's peers, whatever the contexts may.
+/// S3.12, M.2: memory of a pool follows the pool's peers, not the access of contexts.
 #[test]
 fn memory_of_a_pool_follows_the_peers_of_the_pool() -> TestResult {
     let site = Site::preset("pcie-pair")?;

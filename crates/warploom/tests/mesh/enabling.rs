@@ -81,7 +81,7 @@ fn access_enabled_before_is_reported_and_kept() -> TestResult {
     Ok(())
 }
 
-/// S3.11: disabling is idempotent, also where somebody else was faster.
+/// S3.11: disabling is idempotent, also if other code has disabled it before.
 #[test]
 fn disabling_undoes_the_meshs_own_access_and_tolerates_that_it_is_gone() -> TestResult {
     let site = Site::preset("hgx-a100-4")?;
@@ -109,7 +109,7 @@ fn capability_is_not_erased_when_enabling_fails() -> TestResult {
     assert!(matches!(report.get(0, 1), Some(PeerOutcome::Failed(error)) if error.code() == Some(code)));
     assert_eq!(report.get(1, 0), Some(&PeerOutcome::Enabled));
     assert!(mesh.topology().can_access(0, 1)? && !mesh.is_enabled(0, 1)?);
-    // What failed is tried again; what has access is not touched.
+    // Pairs that failed are tried again; pairs with access are left alone.
     let calls = [
         (Function::cuCtxGetCurrent, 1),
         (Function::cuCtxSetCurrent, 2),

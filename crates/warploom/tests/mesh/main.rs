@@ -68,7 +68,7 @@ impl Site {
         Ok((mesh, pools))
     }
 
-    /// What the driver has enabled, found out by enabling it: that is refused where it is.
+    /// Pairs with peer access enabled, probed by enabling it: the driver refuses to enable it twice.
     fn enabled(&self) -> TestResult<Vec<(u32, u32)>> {
         let driver = &self.driver;
         let mut enabled = Vec::new();

@@ -119,7 +119,7 @@ fn copies_from_one_source_do_not_wait_for_each_other() -> TestResult {
         budget(&site.driver, &after(1), || mesh.copy(&source, &mut target, stream).map(drop))?;
         targets.push(target);
     }
-    // Whoever overwrites the source has to wait for all of them.
+    // An overwrite of the source has to wait for all of them.
     let calls = [(Function::cuMemcpyDtoDAsync_v2, 1), (Function::cuEventRecord, 7), (Function::cuStreamWaitEvent, 7)];
     let mut other = DeviceMemory::new(&site.contexts[0]).allocate::<u8>(4096)?;
     other.fill(4, &streams[0])?;
@@ -153,7 +153,7 @@ fn both_ends_may_be_dropped_right_after_the_call() -> TestResult {
     .map(|is_last| assert!(is_last))
 }
 
-/// S3.19: whatever happens, no host synchronisation and no stream, and events only until the pool has enough.
+/// S3.19: never a host synchronisation, never a new stream, and events only until the pool has enough.
 #[test]
 fn copies_never_wait_for_the_host_and_make_no_streams() -> TestResult {
     let site = Site::preset("dgx-h100")?;

@@ -39,7 +39,7 @@ fn enabling_and_disabling_report_every_failure_and_leave_nothing_behind() -> Tes
     })
 }
 
-/// S3.9: whatever fails in the middle, a strict mesh is there or is not.
+/// S3.9: a strict mesh is opened completely or not at all, whichever call fails.
 #[test]
 fn a_strict_mesh_is_there_or_an_error() -> TestResult {
     everywhere("hgx-a100-4", &[], |driver| {
@@ -66,7 +66,7 @@ fn opening_pools_reports_every_failure_and_leaves_nothing_behind() -> TestResult
 
 #[test]
 fn copies_report_every_failure_and_leave_nothing_behind() -> TestResult {
-    // Where a stream cannot be waited for before memory is freed, its context is.
+    // If a stream cannot be waited for before memory is freed, its context is waited for.
     everywhere("pcie-pair", &["cuStreamSynchronize"], |driver| {
         let topology = Topology::probe(&driver.devices()?)?;
         first(topology.failures().next().map(|(_, error)| error))?;

@@ -14,7 +14,7 @@ use warploom_testkit::{TestResult, driver_tests};
 use super::Site;
 use super::gate::Gate;
 
-/// How long a task that nobody wakes is waited for.
+/// Timeout for a task that is never woken.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Unpark(Thread);

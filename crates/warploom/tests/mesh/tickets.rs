@@ -6,7 +6,7 @@ use warploom_testkit::{TestResult, budget};
 use super::gate::Gate;
 use super::{Site, warm};
 
-/// S3.21: a ticket that nobody looks at costs nothing; one that is looked at records once.
+/// S3.21: an unused ticket costs nothing; a used one records one event.
 #[test]
 fn a_ticket_records_when_it_is_first_asked_and_once() -> TestResult {
     let site = Site::preset("pcie-pair")?;

@@ -23,7 +23,7 @@ driver_tests! {
         communicator.all_reduce(&sent, &mut received, Reduction::Sum, &stream)?;
         communicator.all_gather(&received, &mut kept, &stream)?;
         drop((sent, received));
-        // What the pool has left may go to others now; what is in use may not.
+        // Unused memory of the pool may go to others now; memory in use may not.
         let mut other = pool.upload(&[9_u32; 1024], &next)?;
         other.fill(8, &next)?;
         next.synchronize()?;

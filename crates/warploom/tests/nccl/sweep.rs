@@ -10,8 +10,8 @@ use warploom_testkit::sweep::Sweep;
 
 use super::{Alone, Fake};
 
-/// Whatever fails is told, and nothing is left over. Putting back the current context is done in a `drop`;
-/// `more` names what else may fail and do no harm.
+/// Every failure is reported, and nothing is left over. The current context is restored in a `drop`, so that
+/// may fail; `more` names other calls that may fail and do no harm.
 fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy)] {
         let mut sweep = Sweep::new(Topology::preset(preset)?).mode(mode).after_effect(true);
@@ -59,7 +59,7 @@ fn communicators_that_are_joined_leave_nothing_behind() -> TestResult {
     })
 }
 
-/// Where a stream cannot be made to wait for another when memory is freed, the host waits.
+/// The host waits, if a stream cannot be made to wait for another when memory is freed.
 #[test]
 fn operations_with_memory_of_other_streams_leave_nothing_behind() -> TestResult {
     everywhere("h200", &["cuEventRecord", "cuStreamWaitEvent"], |driver| {

@@ -66,7 +66,7 @@ fn names_are_asked_for_before_and_read_after() -> Result<()> {
 #[test]
 fn source_name_headers_and_options_arrive() -> Result<()> {
     let nvrtc = fake::open();
-    // What fails to be destroyed is there to be looked at.
+    // Programs that fail to be destroyed stay in the list.
     fake::change(|state| state.failing = Some(("nvrtcDestroyProgram", 4)));
     let options = CompileOptions::new(Architecture::compute(80)).standard(CxxStandard::Cxx17).define("N", "(1 + 2)");
     let given = Program::new("dir/a.cu", "#include \"b.h\"", options).header("b.h", "int b;").header("a.h", "old");

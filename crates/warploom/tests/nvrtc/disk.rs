@@ -177,7 +177,7 @@ fn folders_and_files_are_for_the_user_alone() -> io::Result<()> {
 
 const SHARED: &str = "WARPLOOM_TEST_SHARED_CACHE";
 
-/// What each of several processes does; by itself it has no folder, and nothing to do.
+/// The body of each of several processes; run as an ordinary test it has no folder, and does nothing.
 #[test]
 fn one_of_several_processes() -> io::Result<()> {
     let Some(folder) = std::env::var_os(SHARED) else { return Ok(()) };

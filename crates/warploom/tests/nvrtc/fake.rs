@@ -13,7 +13,7 @@ use warploom::program::raw::{NvrtcTable, nvrtcProgram, nvrtcResult};
 pub(crate) struct State {
     /// The functions that were called, in order.
     pub(crate) calls: Vec<&'static str>,
-    /// What failed to be destroyed, by handle.
+    /// Programs that were not destroyed, by handle.
     pub(crate) alive: BTreeMap<usize, Text>,
     /// The function that fails, and with what.
     pub(crate) failing: Option<(&'static str, c_int)>,
@@ -22,7 +22,7 @@ pub(crate) struct State {
     /// The bytes for precompiled headers, and those that one needs.
     pub(crate) heap: usize,
     pub(crate) needed: usize,
-    /// Whether there is never enough for precompiled headers.
+    /// `true` if the heap for precompiled headers is always too small.
     pub(crate) is_stubborn: bool,
     version: (c_int, c_int),
     made: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Text {
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
-    /// What happens while a program is compiled.
+    /// The function to call while a program is compiled.
     static MEANWHILE: RefCell<Option<Box<dyn Fn()>>> = RefCell::default();
 }
 
@@ -92,12 +92,12 @@ pub(crate) fn change(change: impl FnOnce(&mut State)) {
     STATE.with_borrow_mut(change);
 }
 
-/// What was called since this was last asked.
+/// Takes the list of calls so far.
 pub(crate) fn calls() -> Vec<&'static str> {
     STATE.with_borrow_mut(|state| std::mem::take(&mut state.calls))
 }
 
-/// How many programs were made and not destroyed.
+/// Number of programs that were created and not destroyed.
 pub(crate) fn alive() -> usize {
     STATE.with_borrow(|state| state.alive.len())
 }

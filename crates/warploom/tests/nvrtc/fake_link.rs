@@ -13,7 +13,7 @@ pub(crate) struct State {
     pub(crate) calls: Vec<&'static str>,
     pub(crate) failing: Option<(&'static str, c_int)>,
     pub(crate) alive: usize,
-    /// Whether it says that it is older.
+    /// `true` if it reports an older version.
     pub(crate) is_older: bool,
     /// Options and inputs, as they were given last.
     pub(crate) given: Vec<String>,
@@ -51,7 +51,7 @@ pub(crate) fn change(change: impl FnOnce(&mut State)) {
     STATE.with_borrow_mut(change);
 }
 
-/// What was called and given since this was last asked; what is alive stays.
+/// Takes the calls and inputs so far; the count of live links stays.
 pub(crate) fn take() -> State {
     STATE.with_borrow_mut(|state| {
         let alive = state.alive;

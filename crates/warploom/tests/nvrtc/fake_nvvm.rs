@@ -17,9 +17,9 @@ pub(crate) struct State {
     pub(crate) alive: BTreeMap<usize, Text>,
     /// The function that fails, and with what.
     pub(crate) failing: Option<(&'static str, c_int)>,
-    /// Whether there is nothing to give.
+    /// `true` if there is no output.
     pub(crate) empty: bool,
-    /// What it says which IR it takes, and which CUDA it came with.
+    /// The IR version that it reports, and the CUDA release that it came with.
     pub(crate) ir: (c_int, c_int),
     pub(crate) release: &'static str,
     made: usize,
@@ -70,12 +70,12 @@ pub(crate) fn change(change: impl FnOnce(&mut State)) {
     STATE.with_borrow_mut(change);
 }
 
-/// What was called since this was last asked.
+/// Takes the list of calls so far.
 pub(crate) fn calls() -> Vec<&'static str> {
     STATE.with_borrow_mut(|state| std::mem::take(&mut state.calls))
 }
 
-/// How many programs were made and not destroyed.
+/// Number of programs that were created and not destroyed.
 pub(crate) fn alive() -> usize {
     STATE.with_borrow(|state| state.alive.len())
 }
@@ -98,7 +98,7 @@ impl State {
 }
 
 impl Text {
-    /// What is wrong with it, and the code for that.
+    /// The log and the result code of this program.
     fn judge(&self) -> (&'static str, c_int) {
         let has = |word: &str| self.modules.iter().any(|module| module.contains(word));
         match () {

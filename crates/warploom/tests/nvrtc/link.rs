@@ -139,7 +139,7 @@ fn a_cache_has_it_the_second_time_and_the_key_has_everything() -> Result<()> {
 }
 
 #[test]
-fn where_there_is_none_it_says_how_to_get_it() {
+fn a_missing_library_is_an_error_with_the_remedy() {
     // SAFETY: there is no such library.
     #[expect(unsafe_code, reason = "names a library")]
     let error = refusal(unsafe { NvJitLink::load_from("libwarploom-absent.so") });

@@ -19,7 +19,7 @@ mod real_nvvm;
 use warploom::program::{Architecture, CompileOptions, NvrtcError, Program};
 use warploom::{Error, Result};
 
-/// What NVRTC or the crate said of it.
+/// The error of NVRTC or of the crate.
 #[track_caller]
 fn refusal<T: std::fmt::Debug>(result: Result<T>) -> NvrtcError {
     match result {

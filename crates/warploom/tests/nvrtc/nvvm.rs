@@ -11,7 +11,7 @@ use crate::options;
 
 const BITCODE: &[u8] = b"BC\xc0\xde";
 
-/// What libNVVM or the crate said of it.
+/// The error of libNVVM or of the crate.
 #[track_caller]
 pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T>) -> NvvmError {
     match result {
@@ -93,7 +93,7 @@ fn wrong_ir_and_refused_options_are_errors_with_the_log() {
         error.to_string(),
         "libNVVM refused an option for k: libnvvm : error: -refused is unsupported; the options were -arch=compute_90 -refused"
     );
-    // What is not verified is not compiled.
+    // A program that fails verification is not compiled.
     assert!(!fake::calls().contains(&"nvvmCompileProgram"));
     assert_eq!(fake::alive(), 0);
 }

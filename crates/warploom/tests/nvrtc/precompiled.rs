@@ -28,7 +28,7 @@ fn the_outcome_of_a_precompiled_header_comes_with_the_code() -> Result<()> {
     ] {
         assert_eq!(program(options).compile(&nvrtc, Target::Ptx)?.precompiled_header, expected);
     }
-    // Who asks for none is not asked about any.
+    // Without precompiled headers, their status is not queried.
     fake::calls();
     program(options()).compile(&nvrtc, Target::Ptx)?;
     assert!(!fake::calls().contains(&"nvrtcGetPCHCreateStatus"));
@@ -36,7 +36,7 @@ fn the_outcome_of_a_precompiled_header_comes_with_the_code() -> Result<()> {
 }
 
 #[test]
-fn where_there_is_too_little_memory_it_gets_more_and_a_program_of_its_own() -> Result<()> {
+fn a_heap_too_small_for_the_header_is_enlarged_and_the_program_made_anew() -> Result<()> {
     let nvrtc = fake::open();
     fake::change(|state| state.needed = 4096);
     let given = program(options().create_precompiled_header("file"));
@@ -95,11 +95,12 @@ fn an_nvrtc_that_has_none_says_so() -> Result<()> {
     Ok(())
 }
 
-/// What is done with a program.
-type How = fn(&Program, &Nvrtc) -> Result<()>;
+/// A way to compile a program.
+type CompileStep = fn(&Program, &Nvrtc) -> Result<()>;
 
-/// Two threads that compile, each of which waits so long for the other; whether they met.
-fn meet(options: &CompileOptions, wait: Duration, how: How) -> bool {
+/// Compiles on two threads, each of which waits so long for the other; `true` if they were compiling at the
+/// same time.
+fn meet(options: &CompileOptions, wait: Duration, how: CompileStep) -> bool {
     let (inside, met) = (Arc::new((Mutex::new(0), Condvar::new())), Arc::new(AtomicBool::new(false)));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -114,7 +115,7 @@ fn meet(options: &CompileOptions, wait: Duration, how: How) -> bool {
                     let (mut now, waited) =
                         changed.wait_timeout_while(now, wait, |now| *now < 2).expect("nobody panics");
                     met.fetch_or(!waited.timed_out(), Ordering::Relaxed);
-                    // Who has met the other leaves the count for that one to see.
+                    // A thread that has met the other leaves the count for it to see.
                     *now -= i32::from(waited.timed_out());
                 });
                 how(&program(options.clone()), &nvrtc)
@@ -127,8 +128,8 @@ fn meet(options: &CompileOptions, wait: Duration, how: How) -> bool {
 /// NVRTC has one piece of memory for all of them.
 #[test]
 fn only_one_program_at_a_time_has_precompiled_headers_and_others_do_not_wait() {
-    let compile: How = |program, nvrtc| program.compile(nvrtc, Target::Ptx).map(drop);
-    let check: How = |program, nvrtc| program.check_syntax(nvrtc).map(drop);
+    let compile: CompileStep = |program, nvrtc| program.compile(nvrtc, Target::Ptx).map(drop);
+    let check: CompileStep = |program, nvrtc| program.check_syntax(nvrtc).map(drop);
     for how in [compile, check] {
         for precompiling in [options().create_precompiled_header("file"), options().precompiled_headers()] {
             assert!(!meet(&precompiling, Duration::from_millis(100), how));

@@ -137,7 +137,7 @@ fn modules_call_each_other_in_any_order() -> Result<()> {
     assert!(whole.text().is_some_and(|ptx| !ptx.contains(".extern") && ptx.contains("mul.f32")));
     let turned = ptx(&NvvmProgram::new("times", &times, options()).module("power", power("times")))?;
     assert!(turned.text().is_some_and(|ptx| !ptx.contains(".extern") && ptx.contains("mul.f32")));
-    // What only libdevice has, and no more of it than is used.
+    // A function of libdevice, and no more of libdevice than is used.
     let libdevice = nvvm.libdevice()?;
     let mathematical = ptx(&NvvmProgram::new("power", power("__nv_powf"), options()).libdevice(&libdevice))?;
     assert!(mathematical.bytes().len() < 100_000 && !mathematical.text().unwrap_or_default().contains("__nv_sinf"));

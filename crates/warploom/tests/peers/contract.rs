@@ -22,7 +22,7 @@ fn with_two_devices_a_third_is_refused() -> TestResult {
     live_set::of_capacity_one(&pool.peers(), &driver.device(1)?, || DeviceRef::from(2), true)
 }
 
-/// S0.26: a device of another driver is nowhere in this one, whatever its ordinal.
+/// S0.26: a device of another driver is no device of this one, even with the same ordinal.
 #[test]
 fn with_two_devices_one_of_another_driver_is_refused() -> TestResult {
     let (_machine, driver, pool) = pool_on("pcie-pair")?;

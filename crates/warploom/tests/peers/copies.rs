@@ -8,8 +8,8 @@ use warploom::{Buffer, DevicePool, Devices, Driver, LiveSet, Stream};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, call, code_of, in_every_mode};
 
-/// What a copy of a buffer's bytes answers that the stream's device makes by itself, and the bytes, if it is
-/// made.
+/// The code of a copy of a buffer's bytes that the stream's device makes by itself, and the bytes, if it
+/// succeeds.
 fn fetch(driver: &Driver, from: &Buffer, to: &DevicePool, stream: &Stream) -> TestResult<(CUresult, Option<Vec<u8>>)> {
     let arrived = to.zeroed(from.len(), stream)?;
     let answer =

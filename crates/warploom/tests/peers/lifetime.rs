@@ -35,7 +35,7 @@ fn an_own_pool_takes_its_grants_back_before_it_ends() -> TestResult {
     Ok(())
 }
 
-/// S0.24: a pool of the device's own keeps its grants, whoever lets go of it.
+/// S0.24: a pool of the device's own keeps its grants when a handle is dropped.
 #[test]
 fn a_pool_that_is_not_ours_keeps_its_grants() -> TestResult {
     let machine = Machine::preset("pcie-pair")?;
@@ -68,7 +68,7 @@ fn a_pool_ends_although_its_grants_cannot_be_taken_back() -> TestResult {
     Ok(())
 }
 
-/// S0.24, S0.27: the end of a pool is nobody's decision to take access away, so it harms no work that is still under way.
+/// S0.24, S0.27: a dropped pool waits for work in flight before it revokes access, so it harms none.
 #[test]
 fn a_pool_may_end_while_its_memory_is_on_its_way_to_a_peer() -> TestResult {
     in_every_mode(&Topology::preset("pcie-pair")?, 4, |_, driver| {

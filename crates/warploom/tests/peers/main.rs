@@ -43,7 +43,7 @@ fn links(devices: usize, pairs: &[(usize, usize)]) -> TestResult<Topology> {
     Ok(pairs.iter().fold(builder, link).build()?)
 }
 
-/// What is in a set, by ordinal.
+/// The devices of a set, by ordinal.
 fn ordinals(peers: PeerSet<'_>) -> Result<BTreeSet<u32>> {
     Ok(peers.iter()?.map(|device| device.ordinal()).collect())
 }

@@ -1,4 +1,4 @@
-//! What the set is: live, ordered, and the driver's alone.
+//! Properties of the set of peers: live, ordered, and held by the driver alone.
 
 use warploom::sys::types::CUmemAccess_flags;
 use warploom::{AccessLevel, DeviceError, DevicePool, Devices, Error, Function, LiveSet};

@@ -5,7 +5,7 @@ use warploom_testkit::{TestResult, budget};
 
 use super::{links, ordinals, pool_of, pool_on, set};
 
-/// S0.9: what cannot be a member is not, and nobody is asked.
+/// S0.9: a device that cannot be a member is not one, without a driver call.
 #[test]
 fn the_owner_and_devices_that_do_not_exist_are_not_contained() -> TestResult {
     let (_machine, driver, pool) = pool_on("pcie-pair")?;
@@ -35,7 +35,7 @@ fn inserting_checks_in_a_fixed_order() -> TestResult {
     Ok(())
 }
 
-/// S0.11: removing never fails for what is not there, and asks nobody whether it could be.
+/// S0.11: removing a device that is no member succeeds, without a driver call.
 #[test]
 fn removing_an_absent_member_is_no_error() -> TestResult {
     let (_machine, driver, pool) = pool_of(links(3, &[(1, 0)])?, 0)?;

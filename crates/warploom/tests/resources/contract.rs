@@ -95,7 +95,7 @@ fn is_used_on_two_streams_and_dropped_on_another_thread(driver: &Driver, make: M
     first.copy_to(&mut second, &other)?;
     std::thread::scope(|scope| scope.spawn(|| drop(first)).join()).map_err(|_| "the drop panicked")?;
     assert_eq!(second.download(&other)?, [1; 4096]);
-    // Whoever gets the memory next does not disturb what was enqueued before.
+    // The next owner of the memory does not affect work enqueued before.
     let mut third = source.allocate(4096, &stream)?;
     third.fill(3, &stream)?;
     drop((second, third));

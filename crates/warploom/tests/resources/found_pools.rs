@@ -12,7 +12,7 @@ use warploom_testkit::{TestResult, budget, call, driver_tests, open};
 
 const MANAGED: CUmemAllocationType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED;
 
-/// Where managed memory may want to be.
+/// Preferred locations of managed memory.
 fn places(context: &Context) -> [Option<Location>; 3] {
     [None, Some(context.device().into()), Some(Host::Any.into())]
 }

@@ -44,7 +44,7 @@ driver_tests! {
     }
 }
 
-/// What used the memory by its address in another context, nobody else would wait for.
+/// Only `free_after` waits for work that used the memory by its address in another context.
 #[test]
 fn a_stream_of_another_device_is_waited_for() -> TestResult {
     let (machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Deterministic(Order::Lazy))?;

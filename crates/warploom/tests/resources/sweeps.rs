@@ -23,7 +23,7 @@ pub(crate) fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>
     Ok(())
 }
 
-/// What the end of a pool of page-locked memory does before it.
+/// Driver calls that a pool of page-locked memory makes before it is destroyed.
 pub(crate) const PINNED_POOL_END: &[&str] = &["cuCtxGetCurrent", "cuCtxSynchronize", "cuMemPoolSetAccess"];
 
 #[test]

@@ -17,7 +17,7 @@ fn setup(driver: &Driver) -> TestResult<(VirtualMemory, Stream)> {
     Ok((VirtualMemory::new(&context)?, context.stream()?))
 }
 
-/// What a device may do at an address, as the driver has it.
+/// The access of a device to an address, as the driver reports it.
 fn access(driver: &Driver, device: i32, address: u64) -> TestResult<u64> {
     let location = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device);
     let mut flags = 0;
@@ -238,8 +238,7 @@ fn a_device_without_it_is_an_error_that_names_it() -> TestResult {
     Ok(())
 }
 
-/// An end that nobody could wait for may be in use still; a mapping that is gone under work is the worst of
-/// all.
+/// Memory whose streams could not be waited for may be in use still, and work on unmapped addresses faults.
 #[test]
 fn memory_whose_streams_cannot_be_waited_for_stays_mapped() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
@@ -287,8 +286,8 @@ fn memory_of_a_context_that_was_reset_is_given_back() -> TestResult {
     Ok(())
 }
 
-/// What goes wrong with the old addresses of a buffer that has moved goes to the hook; whether those behind
-/// it can be had is a question, and a no for an answer.
+/// An error at the old addresses of a buffer that has moved goes to the hook; a refused reservation behind
+/// the buffer only means that it moves.
 const PARTING: &[&str] = &["cuStreamSynchronize", "cuMemAddressReserve"];
 
 /// MR-17: transactional.

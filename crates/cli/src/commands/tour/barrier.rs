@@ -5,7 +5,7 @@ use warploom::{DevicePool, Devices as _, Driver, LaunchConfig, Library, Result, 
 use warploom_sim::topology::Topology;
 use warploom_sim::{Checks, FindingKind, Machine};
 
-use super::Found;
+use super::StepResult;
 use crate::report::{Check, Findings};
 
 const THREADS: u32 = 256;
@@ -38,7 +38,7 @@ const NEIGHBOURS: &str = "
 }
 ";
 
-pub(super) fn visit(topology: &Topology) -> Found {
+pub(super) fn visit(topology: &Topology) -> StepResult {
     let checked = |text: &str| -> Result<(Vec<u32>, Machine), Box<dyn std::error::Error>> {
         let machine = Machine::builder().topology(topology.clone()).checks(Checks::report()).start()?;
         let numbers = run(&Driver::open(&machine)?, text)?;

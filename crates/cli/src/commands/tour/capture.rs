@@ -6,14 +6,14 @@ use std::time::Duration;
 use warploom::capture::Relaxed;
 use warploom::{DevicePool, Driver, Function, Result, Stream, graph};
 
-use super::{Found, first_device};
+use super::{StepResult, first_device};
 use crate::report::{Check, Findings};
 
 const LEN: usize = 1 << 16;
 /// Of each buffer.
 const BYTES: u64 = (LEN * size_of::<u32>()) as u64;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (stream, pool) = first_device(driver)?;
     let (mut x, mut y) = (pool.zeroed::<u32>(LEN, &stream)?, pool.zeroed::<u32>(LEN, &stream)?);
     let bystander = pool.zeroed::<u32>(LEN, &stream)?;
@@ -46,7 +46,8 @@ pub(super) fn visit(driver: &Driver) -> Found {
     Ok((Findings::Capture { nodes, bytes: LEN * size_of::<u32>() }, checks))
 }
 
-/// `true` once nothing of the pool is in use. A graph's memory is freed soon after the graph is gone, by another thread.
+/// `true` once nothing of the pool is in use. A graph's memory is freed soon after the graph is gone, by
+/// another thread.
 fn is_released(pool: &DevicePool, stream: &Stream) -> Result<bool> {
     for _ in 0..1000 {
         graph::reclaim();

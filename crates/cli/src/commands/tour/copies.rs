@@ -2,7 +2,7 @@
 
 use warploom::{Driver, PinnedMemory, copy_batch};
 
-use super::{Found, first_device, noise};
+use super::{StepResult, first_device, noise};
 use crate::report::{Check, Findings};
 
 const PITCH: usize = 512;
@@ -10,14 +10,14 @@ const WIDTH: usize = 480;
 const HEIGHT: usize = 256;
 const PARTS: usize = 16;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (stream, pool) = first_device(driver)?;
     let sent = noise(PITCH * HEIGHT);
     let mut picture = pool.allocate::<u8>(sent.len(), &stream)?;
 
     let pinned = PinnedMemory::new(pool.context()).buffer_of(&sent)?;
     let sending = picture.as_slice_mut().copy_from_pinned(pinned, &stream)?;
-    // Whatever the host does here, the copy has the memory to itself.
+    // The copy owns the pinned buffer until `wait` returns it, so the host cannot change it.
     let given_back = sending.wait()?.as_slice() == sent;
 
     let mut tight = pool.allocate::<u8>(WIDTH * HEIGHT, &stream)?;

@@ -2,13 +2,13 @@
 
 use warploom::{Devices as _, Driver};
 
-use super::{Found, first_device};
+use super::{StepResult, first_device};
 use crate::report::{Check, Findings};
 
-/// What is asked for beyond all the memory of the device.
+/// Bytes requested beyond the total memory of the device.
 const TOO_MUCH: u64 = 1 << 30;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (stream, pool) = first_device(driver)?;
     let asked_bytes = driver.device(0)?.total_memory()? + TOO_MUCH;
     let refused = pool.allocate::<u8>(usize::try_from(asked_bytes)?, &stream).map(drop);

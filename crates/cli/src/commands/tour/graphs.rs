@@ -1,16 +1,17 @@
-//! A graph built node by node, with a loop on the device and a captured graph inside; launched, updated, and launched again.
+//! A graph built node by node, with a loop on the device and a captured graph inside; launched, updated, and
+//! launched again.
 #![expect(unsafe_code, reason = "adds a kernel to a graph")]
 
 use warploom::capture::Relaxed;
 use warploom::graph::DotFlags;
 use warploom::{Devices as _, Driver, Function, GraphDef, LaunchConfig};
 
-use super::{Found, first_device};
+use super::{StepResult, first_device};
 use crate::dot::Document;
 use crate::report::{Check, Findings, Launch};
 
 const COLLATZ: &str = include_str!("collatz.ptx");
-/// Where the sequence starts, in the first launch and in the second.
+/// The first number of the Collatz sequence, in the first launch and in the second.
 const STARTS: [u32; 2] = [27, 97];
 
 /// `true` if graphs of this driver have conditional nodes.
@@ -18,7 +19,7 @@ pub(super) fn has_conditions(driver: &Driver) -> bool {
     driver.supports(Function::cuGraphConditionalHandleCreate)
 }
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (stream, pool) = first_device(driver)?;
     let context = driver.device(0)?.context()?;
     let kernel = context.load(COLLATZ)?.kernel("collatz")?;

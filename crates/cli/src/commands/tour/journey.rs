@@ -2,12 +2,12 @@
 
 use warploom::{CopyPolicy, DevicePool, Devices as _, Driver, Function, LiveSet as _, Mesh, Result, Topology};
 
-use super::{Found, noise};
+use super::{StepResult, noise};
 use crate::report::{Check, Findings};
 
 const BYTES: usize = 1 << 20;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let contexts = driver.devices()?.iter().map(|device| device.context()).collect::<Result<Vec<_>>>()?;
     let pools = contexts.iter().map(DevicePool::new).collect::<Result<Vec<_>>>()?;
     let streams = contexts.iter().map(|context| context.stream()).collect::<Result<Vec<_>>>()?;
@@ -60,7 +60,7 @@ pub(super) fn visit(driver: &Driver) -> Found {
     Ok((Findings::Journey { granted, grant_calls, islands, pairs, enabled_pairs, bytes, route, direct }, checks))
 }
 
-/// True if a change through one view of the peers is seen by another that was there before.
+/// `true` if a change through one view of the peers is seen by another that was there before.
 fn is_live(pool: &DevicePool, granted: &[u32]) -> Result<bool> {
     let (one, other) = (pool.peers(), pool.peers());
     let Some(first) = granted.first() else { return other.is_empty() };

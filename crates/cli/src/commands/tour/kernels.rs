@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use warploom::{Buffer, DevicePool, Devices as _, Driver, LaunchConfig, Library, Stream, TypedKernel};
 
-use super::Found;
+use super::StepResult;
 use crate::report::{Band, Check, Findings};
 
 const MANDELBROT: &str = include_str!("mandelbrot.ptx");
@@ -14,7 +14,7 @@ const ROWS: usize = 22;
 const LIMIT: u32 = 200;
 const LEFT: f32 = -2.2;
 const TOP: f32 = -1.15;
-/// How far the pixels are from each other; those of a terminal are about twice as high as wide.
+/// The distance between pixels; a character cell of a terminal is about twice as high as wide.
 const ACROSS: f32 = 0.045;
 const DOWN: f32 = 0.109;
 
@@ -29,7 +29,7 @@ struct Part {
     stream: Stream,
 }
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let library = Library::from_ptx(driver, MANDELBROT)?;
     let kernel: TypedKernel<Mandelbrot> = library.kernel("mandelbrot")?.typed()?;
     let devices = driver.devices()?;
@@ -59,7 +59,7 @@ fn top(rows: &Range<usize>) -> f32 {
     TOP + rows.start as f32 * DOWN
 }
 
-/// What the kernel computes, in Rust.
+/// The result of the kernel, computed in Rust.
 fn expected(rows: &Range<usize>) -> Vec<u32> {
     let mut all = Vec::new();
     for row in 0..rows.len() {

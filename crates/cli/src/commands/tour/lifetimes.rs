@@ -3,12 +3,12 @@
 use warploom::leaks::{Kind, Leaks};
 use warploom::{Driver, Function};
 
-use super::{Found, first_device};
+use super::{StepResult, first_device};
 use crate::report::{Alive, Check, Findings};
 
 const BYTES: usize = 4 << 20;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let leaks = Leaks::track(driver);
     let (first, pool) = first_device(driver)?;
     let second = pool.context().stream()?;

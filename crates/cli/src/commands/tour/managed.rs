@@ -2,13 +2,13 @@
 
 use warploom::{DeviceAttribute, Devices as _, Driver, Function, Host, ManagedMemory, Result, prefetch_batch};
 
-use super::{Found, noise};
+use super::{StepResult, noise};
 use crate::report::{Check, Findings};
 
 const BYTES: usize = 2 << 20;
 const BUFFERS: usize = 4;
 
-/// True if all devices can work while the host uses managed memory; the host can be refused otherwise.
+/// `true` if all devices can work while the host uses managed memory; the host can be refused otherwise.
 pub(super) fn is_shared(driver: &Driver) -> Result<bool> {
     for device in driver.devices()? {
         if device.attribute(DeviceAttribute::ConcurrentManagedAccess)? == 0 {
@@ -18,7 +18,7 @@ pub(super) fn is_shared(driver: &Driver) -> Result<bool> {
     Ok(true)
 }
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (device, written) = (driver.device(0)?, noise(BYTES));
     let context = device.context()?;
     let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);

@@ -2,12 +2,12 @@
 
 use warploom::Driver;
 
-use super::{Found, first_device, noise};
+use super::{StepResult, first_device, noise};
 use crate::report::{Check, Findings};
 
 const BYTES: usize = 4 << 20;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (stream, pool) = first_device(driver)?;
     let sent = noise(BYTES);
     let there = pool.upload(&sent, &stream)?;

@@ -25,8 +25,8 @@ use super::devices;
 use crate::choice::Opened;
 use crate::report::{Check, Findings, Step, Tour};
 
-/// What a step found, and what was compared.
-type Found = Result<(Findings, Vec<Check>), Box<dyn std::error::Error>>;
+/// The findings of a step and its checks.
+type StepResult = Result<(Findings, Vec<Check>), Box<dyn std::error::Error>>;
 
 pub(crate) fn report(opened: &Opened) -> Tour {
     let driver = &opened.driver;
@@ -64,14 +64,14 @@ pub(crate) fn report(opened: &Opened) -> Tour {
     Tour { driver: opened.report.clone(), steps, driver_calls: calls.total(), passed }
 }
 
-fn step(name: &'static str, found: Found) -> Step {
-    match found {
+fn step(name: &'static str, result: StepResult) -> Step {
+    match result {
         Ok((findings, checks)) => Step { name, findings: Some(findings), checks, error: None },
         Err(error) => Step { name, findings: None, checks: Vec::new(), error: Some(error.to_string()) },
     }
 }
 
-fn list(opened: &Opened) -> Found {
+fn list(opened: &Opened) -> StepResult {
     Ok((Findings::Devices(devices::report(opened)?), Vec::new()))
 }
 

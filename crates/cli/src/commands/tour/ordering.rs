@@ -2,12 +2,12 @@
 
 use warploom::Driver;
 
-use super::{Found, first_device};
+use super::{StepResult, first_device};
 use crate::report::{Check, Findings};
 
 const BYTES: usize = 16 << 20;
 
-pub(super) fn visit(driver: &Driver, virtual_time: bool) -> Found {
+pub(super) fn visit(driver: &Driver, virtual_time: bool) -> StepResult {
     let (first, pool) = first_device(driver)?;
     let second = pool.context().stream()?;
     let mut source = pool.zeroed(BYTES, &first)?;

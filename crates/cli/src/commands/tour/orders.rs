@@ -1,13 +1,13 @@
 //! The same program on machines that run its work in different orders, all of them legal.
 //!
-//! The program fills and copies buffers on several streams. Before it touches a buffer it waits for the event of the last
-//! operation on it, so every legal order must give the same bytes; the host computes which.
+//! The program fills and copies buffers on several streams. Before it touches a buffer it waits for the event
+//! of the last operation on it, so every legal order must give the same bytes; the host computes which.
 
 use warploom::{Buffer, DevicePool, Devices as _, Driver, Event, Result, Stream};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
 
-use super::{Found, noise};
+use super::{StepResult, noise};
 use crate::report::{Check, Findings};
 
 const BUFFERS: usize = 5;
@@ -23,7 +23,7 @@ enum Work {
     Copy { from: usize, to: usize },
 }
 
-pub(super) fn visit(topology: &Topology) -> Found {
+pub(super) fn visit(topology: &Topology) -> StepResult {
     let program = program();
     let expected = expected(&program);
     let mut same = true;
@@ -57,12 +57,12 @@ fn program() -> Vec<(usize, Work)> {
     choices.chunks_exact(4).map(operation).collect()
 }
 
-/// What each buffer holds at first.
+/// The initial contents of each buffer.
 fn initial() -> Vec<Vec<u8>> {
     noise(BUFFERS * BYTES).chunks_exact(BYTES).map(<[u8]>::to_vec).collect()
 }
 
-/// What each buffer holds at the end.
+/// The final contents of each buffer, computed on the host.
 fn expected(program: &[(usize, Work)]) -> Vec<Vec<u8>> {
     let mut buffers = initial();
     for (_, work) in program {

@@ -2,13 +2,13 @@
 
 use warploom::Driver;
 
-use super::{Found, first_device};
+use super::{StepResult, first_device};
 use crate::report::{Check, Findings};
 
 const BYTES: usize = 8 << 20;
 const ROUNDS: u32 = 10;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (stream, pool) = first_device(driver)?;
     drop(pool.zeroed::<u8>(BYTES, &stream)?);
     let after_one = pool.statistics()?;

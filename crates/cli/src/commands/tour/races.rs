@@ -4,12 +4,12 @@ use warploom::{DevicePool, Devices as _, Driver, Result};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Checks, FindingKind, Machine};
 
-use super::Found;
+use super::StepResult;
 use crate::report::{Check, Findings};
 
 const BYTES: usize = 4096;
 
-pub(super) fn visit(topology: &Topology) -> Found {
+pub(super) fn visit(topology: &Topology) -> StepResult {
     let checked = |records_late: bool| -> Result<(Vec<u8>, Machine), Box<dyn std::error::Error>> {
         let machine = Machine::builder().topology(topology.clone()).checks(Checks::report()).start()?;
         let bytes = run(&Driver::open(&machine)?, records_late)?;
@@ -27,14 +27,16 @@ pub(super) fn visit(topology: &Topology) -> Found {
     Ok((Findings::Races { findings }, checks))
 }
 
-/// One stream fills a buffer and another copies it. The event between them is recorded after the fill, or too early.
+/// One stream fills a buffer and another copies it. The event between them is recorded after the fill, or too
+/// early.
 fn run(driver: &Driver, records_late: bool) -> Result<Vec<u8>> {
     let context = driver.device(0)?.context()?;
     let pool = DevicePool::new(&context)?;
     let (first, second) = (context.stream()?, context.stream()?);
     let mut source = pool.zeroed(BYTES, &first)?;
     let mut copy = pool.zeroed(BYTES, &second)?;
-    // The first use of a buffer on another stream is ordered by the library; from then on it is the program's business.
+    // The first use of a buffer on another stream is ordered by the library; from then on it is the program's
+    // business.
     source.copy_to(&mut copy, &second)?;
     first.wait(&second.record()?)?;
     let early = first.record()?;

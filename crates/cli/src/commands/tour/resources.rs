@@ -2,12 +2,12 @@
 
 use warploom::{Counted, Driver, Error, Limited, MemoryError, OrderedResource as _};
 
-use super::{Found, first_device};
+use super::{StepResult, first_device};
 use crate::report::{Check, Findings};
 
 const LIMIT: usize = 1 << 20;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (stream, pool) = first_device(driver)?;
     let share = Counted::ordered(&Limited::ordered(&pool, LIMIT));
     let kept = share.zeroed::<f32>(LIMIT / 8, &stream)?;

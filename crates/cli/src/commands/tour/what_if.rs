@@ -1,4 +1,4 @@
-//! The same program again and again, each time with another of its driver calls failing.
+//! Fault sweep: the same program once for each of its driver calls, with that call failing.
 
 use warploom::sys::types::CUresult;
 use warploom::{DevicePool, Devices as _, Driver, Function, Result};
@@ -6,10 +6,10 @@ use warploom_sim::Machine;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 
-use super::Found;
+use super::StepResult;
 use crate::report::{Check, Findings};
 
-pub(super) fn visit(topology: &Topology) -> Found {
+pub(super) fn visit(topology: &Topology) -> StepResult {
     let (mut calls, mut errors, mut unheard, mut left_over, mut first) = (0, 0, 0, 0, None);
     loop {
         let machine = Machine::builder().topology(topology.clone()).start()?;
@@ -26,7 +26,7 @@ pub(super) fn visit(topology: &Topology) -> Found {
                 left_over += u64::from(machine.census() != before);
                 first.get_or_insert_with(|| error.to_string());
             }
-            // A call that fails while something is given back leaves that behind, and has no one to tell but the log.
+            // A destroy or free that fails leaves its resource behind, and only the log can report it.
             Ok(_) => unheard += u64::from(!gives_back(failed.function)),
         }
     }
@@ -37,7 +37,8 @@ pub(super) fn visit(topology: &Topology) -> Found {
     Ok((Findings::WhatIf { calls, errors, first: first.unwrap_or_default() }, checks))
 }
 
-/// True if a function ends something, puts back what was current, or asks what a pool that ends has granted.
+/// `true` if a function ends something, puts back what was current, or asks what a pool that ends has
+/// granted.
 fn gives_back(function: Function) -> bool {
     ["Free", "Destroy", "Release", "SetCurrent", "PoolGetAccess"].iter().any(|word| function.name().contains(word))
 }

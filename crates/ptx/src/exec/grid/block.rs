@@ -15,6 +15,7 @@ use crate::exec::warp::Warp;
 use crate::exec::warp::barriers::{Arrivals, Barriers};
 use crate::exec::warp::executor::{ClusterMemory, Executor, Halt};
 use crate::exec::warp::group::{Group, State};
+use crate::exec::warp::time::Time;
 use crate::lanes::LANES;
 
 /// Instructions after which another warp has its turn.
@@ -26,7 +27,7 @@ const TURN: u64 = 4096;
 #[derive(Debug)]
 pub struct Block<M> {
     context: Arc<Context<M>>,
-    /// Where it lies in the grid; of a cluster, where its first block does.
+    /// The index in the grid; of a cluster, that of its first block.
     index: [u32; 3],
     /// Those of each block, block by block; so is shared memory.
     warps: Vec<Warp>,
@@ -35,17 +36,19 @@ pub struct Block<M> {
     /// Whose turn it is.
     turn: usize,
     live: u32,
+    /// Bytes of global memory that its threads accessed.
+    moved: u64,
 }
 
 impl<M: Memory + Host> Block<M> {
     pub(crate) fn new(context: Arc<Context<M>>, index: [u32; 3]) -> Block<M> {
         let mut block =
-            Block { context, index, warps: Vec::new(), shared: Vec::new(), barriers: Vec::new(), turn: 0, live: 0 };
+            Block { context, index, warps: vec![], shared: vec![], barriers: vec![], turn: 0, live: 0, moved: 0 };
         block.restart(index);
         block
     }
 
-    /// Where it lies in the grid; of a cluster, where its first block does.
+    /// The index in the grid; of a cluster, that of its first block.
     pub fn index(&self) -> [u32; 3] {
         self.index
     }
@@ -59,17 +62,23 @@ impl<M: Memory + Host> Block<M> {
         self.index = index;
         self.turn = 0;
         self.live = threads * ranks;
+        self.moved = 0;
         self.barriers.resize_with(ranks as usize, Barriers::default);
         self.barriers.iter_mut().for_each(Barriers::clear);
-        self.shared.clear();
-        self.shared.resize((context.shared_bytes() * ranks) as usize, 0);
+        let shared = (context.shared_room() * ranks) as usize;
+        if self.shared.len() == shared {
+            self.shared.fill(0);
+        } else {
+            self.shared = vec![0; shared];
+        }
         let warps = threads.div_ceil(32) as usize;
         self.warps.resize_with(warps * ranks as usize, Warp::default);
         for (number, warp) in self.warps.iter_mut().enumerate() {
             let number = number % warps;
             let first = number as u32 * 32;
             let lanes = u32::MAX >> (32 - (threads - first).min(32));
-            (warp.index, warp.live, warp.clock, warp.errors) = (number as u32, lanes, 0, [0; LANES]);
+            (warp.index, warp.live, warp.time, warp.interrupted) = (number as u32, lanes, Time::default(), None);
+            warp.errors = [0; LANES];
             warp.local.clear();
             warp.local.reserve(function.frame);
             warp.frames.clear();
@@ -82,6 +91,17 @@ impl<M: Memory + Host> Block<M> {
             warp.groups.clear();
             warp.groups.push(group);
         }
+    }
+
+    /// Cycles from its start to the instruction that its slowest warp has reached.
+    pub(crate) fn cycles(&self) -> u64 {
+        let each = self.context.cycles_per_instruction;
+        self.warps.iter().map(|warp| warp.time.cycles(each)).max().unwrap_or(0)
+    }
+
+    /// Bytes of global memory that its threads accessed.
+    pub(crate) fn moved(&self) -> u64 {
+        self.moved
     }
 
     /// Warps of each block.
@@ -125,8 +145,14 @@ impl<M: Memory + Host> Block<M> {
             let before = given;
             let rank = if self.barriers.len() == 1 { 0 } else { turn / self.warps_each() };
             let (ended, live) = (self.ended(), self.warps[turn].live);
-            let mut executor =
-                around(&self.context, self.index, &mut self.shared, &mut self.barriers, ranges, [rank as u32, ended]);
+            let mut executor = around(
+                &self.context,
+                self.index,
+                (&mut self.shared, &mut self.barriers),
+                ranges,
+                &mut self.moved,
+                [rank as u32, ended],
+            );
             let outcome = executor.run(&mut self.warps[turn], &mut given);
             *fuel -= (before - given).max(1).min(*fuel);
             self.live -= (live & !self.warps[turn].live).count_ones();
@@ -159,6 +185,7 @@ impl<M: Memory + Host> Block<M> {
         let arrived = self.barriers.iter().flat_map(|barriers| &barriers.cluster[..each]);
         let is_complete = self.warps.iter().zip(arrived).all(|(warp, arrived)| warp.live & !arrived == 0);
         if is_complete {
+            Time::meet(&mut self.warps, CLUSTER_BARRIER, self.context.cycles_per_instruction);
             for rank in 0..self.barriers.len() {
                 self.barriers[rank].cluster = [0; 32];
                 self.barriers[rank].awaited &= !(1 << CLUSTER_BARRIER);
@@ -169,9 +196,17 @@ impl<M: Memory + Host> Block<M> {
 
     fn pass(&mut self, rank: usize, number: u32, arrivals: Arrivals, ranges: &mut RangeCache) {
         let each = self.warps_each();
-        let executor =
-            around(&self.context, self.index, &mut self.shared, &mut self.barriers, ranges, [rank as u32, 0]);
-        for warp in &mut self.warps[rank * each..(rank + 1) * each] {
+        let warps = &mut self.warps[rank * each..(rank + 1) * each];
+        Time::meet(warps, number, self.context.cycles_per_instruction);
+        let executor = around(
+            &self.context,
+            self.index,
+            (&mut self.shared, &mut self.barriers),
+            ranges,
+            &mut self.moved,
+            [rank as u32, 0],
+        );
+        for warp in warps {
             executor.pass(warp, number, arrivals);
         }
         if M::WATCHES_SHARED {
@@ -192,22 +227,12 @@ impl<M: Memory + Host> Block<M> {
     }
 
     fn trap(&self, stop: Halt, rank: u32) -> Trap {
-        let program = &self.context.program;
-        let code = &program.code;
-        let pc = stop.pc as usize;
-        Trap {
-            kind: stop.kind,
-            kernel: code.functions[self.context.function as usize].name.clone(),
-            block: index_of(&self.context, self.index, rank),
-            thread: self.context.thread(stop.warp * 32 + stop.lane as u32),
-            instruction: code.names[code.spelled[pc] as usize].clone(),
-            place: code.places[pc],
-            source: program.source(stop.pc).map(|(file, line)| (file.to_owned(), line)),
-        }
+        let block = index_of(&self.context, self.index, rank);
+        self.context.trap(stop.kind, block, stop.warp * 32 + stop.lane as u32, stop.pc)
     }
 }
 
-/// Where a block of a cluster lies in the grid.
+/// The index in the grid of a block of a cluster.
 fn index_of<M>(context: &Context<M>, first: [u32; 3], rank: u32) -> [u32; 3] {
     // Most blocks are alone.
     if rank == 0 {
@@ -221,15 +246,15 @@ fn index_of<M>(context: &Context<M>, first: [u32; 3], rank: u32) -> [u32; 3] {
 fn around<'b, M>(
     context: &'b Context<M>,
     first: [u32; 3],
-    shared: &'b mut [u8],
-    barriers: &'b mut [Barriers],
+    (shared, barriers): (&'b mut [u8], &'b mut [Barriers]),
     ranges: &'b mut RangeCache,
+    moved: &'b mut u64,
     [rank, ended]: [u32; 2],
 ) -> Executor<'b, M> {
-    let (count, bytes) = (barriers.len() as u32, context.shared_bytes() as usize);
+    let (count, bytes) = (barriers.len() as u32, context.shared_room() as usize);
     let (before, rest) = shared.split_at_mut(rank as usize * bytes);
     let (shared, after) = rest.split_at_mut(bytes);
     let others = ClusterMemory { before, after, rank, count, ended };
     let barriers = &mut barriers[rank as usize];
-    Executor { context, block: index_of(context, first, rank), shared, barriers, ranges, others }
+    Executor { context, block: index_of(context, first, rank), shared, barriers, ranges, moved, others }
 }

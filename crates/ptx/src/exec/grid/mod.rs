@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::device::access::Access;
 use crate::device::host::Host;
 use crate::device::launch::{Launch, LaunchError, coordinates};
 use crate::device::memory::Memory;
-use crate::device::trap::Trap;
+use crate::device::trap::{Trap, TrapKind};
 use crate::exec::context::Context;
 use crate::exec::grid::block::Block;
 use crate::exec::memory::range_cache::RangeCache;
@@ -80,6 +81,40 @@ pub struct Grid<M> {
     pub(super) trapped: Option<Trap>,
     /// Instructions of warps so far.
     pub(super) instructions: u64,
+    /// The cost of blocks that have ended.
+    pub(super) ended: Cost,
+}
+
+/// Virtual cost of the blocks of a grid. It does not depend on the order in which they ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Blocks; a cluster counts as one.
+    pub blocks: u64,
+    /// Cycles of all blocks together.
+    pub cycles: u64,
+    /// Cycles of the longest block.
+    pub longest: u64,
+    /// Bytes of global memory that were loaded and stored.
+    pub bytes: u64,
+}
+
+impl Cost {
+    /// Counts a block.
+    pub(super) fn add<M: Memory + Host>(&mut self, block: &Block<M>) {
+        let cycles = block.cycles();
+        self.blocks += 1;
+        self.cycles = self.cycles.saturating_add(cycles);
+        self.longest = self.longest.max(cycles);
+        self.bytes = self.bytes.saturating_add(block.moved());
+    }
+
+    /// Counts other blocks.
+    pub(super) fn join(&mut self, other: Cost) {
+        self.blocks += other.blocks;
+        self.cycles = self.cycles.saturating_add(other.cycles);
+        self.longest = self.longest.max(other.longest);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
 }
 
 impl<M: Memory + Host> Grid<M> {
@@ -127,23 +162,40 @@ impl<M: Memory + Host> Grid<M> {
             cluster,
             explicit_cluster,
             dynamic_shared,
+            bounds: memory.bounds(),
             arguments: arguments.to_vec(),
             memory,
             id: launch.id,
             processors: launch.processors,
             environment: launch.environment,
+            cycles_per_instruction: launch.cycles_per_instruction.max(1).into(),
             stack: launch.stack.max(kernel.local_bytes() as u32),
             places,
         };
         let limit = launch.resident.max(1) as usize;
         let (resident, spare) = (VecDeque::new(), VecDeque::new());
-        let left = Vec::new();
-        Ok(Grid { context: Arc::new(context), resident, spare, left, next: 0, limit, trapped: None, instructions: 0 })
+        Ok(Grid {
+            context: Arc::new(context),
+            resident,
+            spare,
+            left: Vec::new(),
+            next: 0,
+            limit,
+            trapped: None,
+            instructions: 0,
+            ended: Cost::default(),
+        })
     }
 
     /// Number of blocks; a cluster, whose blocks run together, counts as one.
     pub fn blocks(&self) -> u64 {
         self.clusters().iter().product()
+    }
+
+    /// An [overrun](Host::overrun) of one of its threads, the lowest of the access, in the form of a trap.
+    pub fn describe(&self, access: &Access, kind: TrapKind) -> Trap {
+        let thread = access.warp * 32 + access.lanes.trailing_zeros();
+        self.context.trap(kind, access.block, thread, access.instruction)
     }
 
     /// Clusters, in each dimension.
@@ -157,10 +209,17 @@ impl<M: Memory + Host> Grid<M> {
         self.instructions
     }
 
+    /// The cost of its blocks so far, those that have not ended included.
+    pub fn cost(&self) -> Cost {
+        let mut cost = self.ended;
+        self.resident.iter().for_each(|block| cost.add(block));
+        cost
+    }
+
     /// One block by its number, to be run apart from [`step`](Self::step).
     ///
     /// # Panics
-    /// When there are not so many.
+    /// If there are not so many.
     pub fn block(&self, number: u64) -> Block<M> {
         assert!(number < self.blocks(), "block {number} of {}", self.blocks());
         Block::new(Arc::clone(&self.context), self.place(number))
@@ -230,8 +289,12 @@ impl<M: Memory + Host> Grid<M> {
             self.instructions += given - turn;
             match step {
                 Step::Running => self.resident.push_back(block),
-                Step::Done => self.spare.push_back(block),
+                Step::Done => {
+                    self.ended.add(&block);
+                    self.spare.push_back(block);
+                }
                 Step::Trapped(trap) => {
+                    self.ended.add(&block);
                     self.trapped = Some(trap.clone());
                     return Step::Trapped(trap);
                 }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::block::Block;
 use super::crew::Crew;
-use super::{Grid, Step};
+use super::{Cost, Grid, Step};
 use crate::device::host::Host;
 use crate::device::memory::Memory;
 use crate::device::trap::Trap;
@@ -42,6 +42,7 @@ struct Queue<M> {
     left: Vec<Range<u64>>,
     next: u64,
     instructions: u64,
+    ended: Cost,
     /// The lowest block that trapped.
     trapped: Option<(u64, Trap)>,
 }
@@ -59,7 +60,7 @@ impl<M: Memory + Host + Send> Grid<M> {
     /// instructions.
     ///
     /// Blocks then run in no fixed order, and neither do their output and the atomic operations between them.
-    /// Where several blocks trap in a step, the lowest is reported.
+    /// If several blocks trap in a step, the lowest is reported.
     pub fn step_spread(&mut self, fuel: u64, crew: &Crew) -> Step {
         if let Some(trap) = &self.trapped {
             return Step::Trapped(trap.clone());
@@ -70,6 +71,7 @@ impl<M: Memory + Host + Send> Grid<M> {
             left: std::mem::take(&mut self.left),
             next: self.next,
             instructions: 0,
+            ended: Cost::default(),
             trapped: None,
         };
         let scheduler = Scheduler {
@@ -82,6 +84,7 @@ impl<M: Memory + Host + Send> Grid<M> {
         let queue = scheduler.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
         (self.resident, self.spare, self.left, self.next) = (queue.resident, queue.spare, queue.left, queue.next);
         self.instructions += queue.instructions;
+        self.ended.join(queue.ended);
         if let Some((_, trap)) = queue.trapped {
             self.trapped = Some(trap.clone());
             return Step::Trapped(trap);
@@ -101,16 +104,16 @@ impl<M: Memory + Host + Send> Scheduler<'_, M> {
     /// One thread's share.
     fn work(&self, fuel: u64) {
         let (mut left, mut ranges) = (fuel, RangeCache::default());
-        let (mut spare, mut batch) = (None, 1);
+        let (mut spare, mut batch, mut ended) = (None, 1, Cost::default());
         while left > 0 && !self.stopped.load(Ordering::Relaxed) {
             match self.job(batch) {
                 Job::Nothing => break,
-                Job::Resume(block) => self.turn(block, &mut left, &mut ranges, &mut spare),
+                Job::Resume(block) => self.turn(block, &mut left, &mut ranges, (&mut spare, &mut ended)),
                 Job::Start(mut numbers) => {
                     let (before, count) = (left, numbers.end - numbers.start);
                     for number in numbers.by_ref() {
                         let block = self.start(number, spare.take());
-                        self.turn(block, &mut left, &mut ranges, &mut spare);
+                        self.turn(block, &mut left, &mut ranges, (&mut spare, &mut ended));
                         if left == 0 || self.stopped.load(Ordering::Relaxed) {
                             break;
                         }
@@ -124,6 +127,7 @@ impl<M: Memory + Host + Send> Scheduler<'_, M> {
         }
         let mut queue = self.queue();
         queue.instructions += fuel - left;
+        queue.ended.join(ended);
         queue.spare.extend(spare);
     }
 
@@ -154,16 +158,20 @@ impl<M: Memory + Host + Send> Scheduler<'_, M> {
         mut block: Box<Block<M>>,
         left: &mut u64,
         ranges: &mut RangeCache,
-        spare: &mut Option<Box<Block<M>>>,
+        (spare, ended): (&mut Option<Box<Block<M>>>, &mut Cost),
     ) {
         let mut turn = TURN.min(*left);
         let given = turn;
         let step = block.advance(&mut turn, ranges);
         *left -= given - turn;
         match step {
-            Step::Done => *spare = Some(block),
+            Step::Done => {
+                ended.add(&block);
+                *spare = Some(block);
+            }
             Step::Running => self.queue().resident.push_back(block),
             Step::Trapped(trap) => {
+                ended.add(&block);
                 self.stopped.store(true, Ordering::Relaxed);
                 let (number, mut queue) = (self.grid.number(block.index()), self.queue());
                 if queue.trapped.as_ref().is_none_or(|(lowest, _)| number < *lowest) {

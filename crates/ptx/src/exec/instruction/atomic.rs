@@ -1,7 +1,6 @@
 //! Atomic operations, lane by lane. The [fast path](crate::exec::memory::atomic) does those that all lanes
 //! can do at once.
 
-use super::lane_access::check_local;
 use crate::device::host::{Host, Touch};
 use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
@@ -44,7 +43,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 }
                 (Space::Generic, (Window::Local, inside)) => {
                     // Hardware takes it, though no other thread can see the memory.
-                    check_local(warp, at, lane, inside, bytes)?;
+                    self.check_local(warp, at, lane, inside, bytes)?;
                     let mut all = [0; 8];
                     warp.local.read(lane, inside, &mut all[..bytes]);
                     row[lane] = u64::from_le_bytes(all);

@@ -46,7 +46,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         file.set_words(d, lanes, &upper.map(|upper| if upper == 0 { own } else { u32::from(upper) - 1 }));
     }
 
-    /// Which lanes' addresses lie in the block's own shared memory.
+    /// The lanes whose addresses are in the block's own shared memory.
     pub(crate) fn own_shared(&self, warp: &mut Warp, at: Current, lanes: u32, [d, a]: [Slot; 2]) {
         use crate::program::window::Window;
         let mut file = self.file(warp, at);

@@ -20,8 +20,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         if named == 0 { lanes } else { named }
     }
 
-    /// True if all lanes that an instruction needs are here; if not, those that are here wait, and the others
-    /// go on.
+    /// `true` if all lanes that an instruction needs are here; if not, those that are here wait, and the
+    /// others go on.
     pub(crate) fn gathered(&self, warp: &mut Warp, at: Current, lanes: u32, needed: u32) -> bool {
         if needed & warp.live & !lanes == 0 {
             self.tell(warp, at, lanes & needed, Event::Lanes);

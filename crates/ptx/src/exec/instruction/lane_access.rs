@@ -5,7 +5,6 @@
 
 use crate::device::access::Access;
 use crate::device::host::{Host, Touch};
-use crate::device::launch::MAX_LOCAL;
 use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
 use crate::exec::memory::pattern::{AccessPattern, Shape, runs};
@@ -116,6 +115,47 @@ impl<M: Memory + Host> Executor<'_, M> {
         Ok(false)
     }
 
+    /// Reads for each lane the bytes that the program uses, a bit of `used` for each; the others are zero,
+    /// and memory is not asked for them. True if all have read the same bytes, as with
+    /// [`fetch`](Self::fetch).
+    pub(crate) fn fetch_used<const N: usize>(
+        &mut self,
+        warp: &mut Warp,
+        access: LaneAccess<'_>,
+        used: u32,
+        rows: &mut Rows<N>,
+    ) -> Result<bool, Stop> {
+        let LaneAccess { at, lanes, space, addresses, strong } = access;
+        let pattern = access.pattern(N);
+        let is_whole = (0..N).all(|byte| used >> byte & 1 == 1);
+        if is_whole || !matches!(space, Space::Generic | Space::Global | Space::Shared) {
+            return self.fetch(warp, access, rows);
+        }
+        access.check_alignment(warp, pattern, N as u64)?;
+        let is_same = pattern.shape == Shape::Uniform && (space != Space::Generic || pattern.is_global());
+        // A part of the bytes, for all lanes at once or for each.
+        let turns = if is_same { 1 << access.first() } else { lanes };
+        for lane in each(turns) {
+            let (readers, row) = (if is_same { lanes } else { 1 << lane }, if is_same { 0 } else { lane });
+            let (space, address) = match space {
+                Space::Generic => by_space(1 << lane, addresses)
+                    .next()
+                    .map_or((Space::Global, addresses[lane]), |(found, _)| (found, inside(found, addresses)[lane])),
+                _ => (space, addresses[lane]),
+            };
+            for (start, end) in used_runs::<N>(used) {
+                let (address, into) = (address.wrapping_add(start as u64), &mut rows[row][start..end]);
+                if space == Space::Local {
+                    self.check_local(warp, at, lane, address, into.len())?;
+                    warp.local.read(lane, address, into);
+                } else {
+                    self.read(warp, at, 1 << lane, readers, space, address, into, strong)?;
+                }
+            }
+        }
+        Ok(is_same)
+    }
+
     /// Reads the same for all lanes.
     fn read_one<const N: usize>(
         &mut self,
@@ -141,7 +181,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         if space == Space::Local {
             let first = access.first();
             if N.is_multiple_of(4) && pattern.shape == Shape::Uniform {
-                check_local(warp, at, first, addresses[first], N)?;
+                self.check_local(warp, at, first, addresses[first], N)?;
                 for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
                     let from = warp.local.row(address);
                     for (row, value) in rows.iter_mut().zip(from) {
@@ -151,7 +191,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 return Ok(());
             }
             for lane in each(lanes) {
-                check_local(warp, at, lane, addresses[lane], N)?;
+                self.check_local(warp, at, lane, addresses[lane], N)?;
                 warp.local.read(lane, addresses[lane], &mut rows[lane]);
             }
             return Ok(());
@@ -200,10 +240,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 }
             }
             Space::Parameter | Space::Argument => {
-                let start = usize::try_from(address).unwrap_or(usize::MAX);
-                let bytes = self.context.arguments.get(start..start.saturating_add(into.len()));
-                let bytes = bytes.ok_or_else(|| stop(warp, at, lanes, TrapKind::Parameter(address)))?;
-                into.copy_from_slice(bytes);
+                self.read_arguments(warp, at, lanes, address, into)?;
             }
             _ => {
                 let access = Access { readers, ..self.access(warp, at, lanes, strong) };
@@ -251,7 +288,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         if space == Space::Local {
             let first = access.first();
             if N.is_multiple_of(4) && pattern.shape == Shape::Uniform {
-                check_local(warp, at, first, addresses[first], N)?;
+                self.check_local(warp, at, first, addresses[first], N)?;
                 for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
                     let into = warp.local.row(address);
                     for lane in each(lanes) {
@@ -262,7 +299,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 return Ok(());
             }
             for lane in each(lanes) {
-                check_local(warp, at, lane, addresses[lane], N)?;
+                self.check_local(warp, at, lane, addresses[lane], N)?;
                 warp.local.write(lane, addresses[lane], &rows[lane]);
             }
             return Ok(());
@@ -304,16 +341,15 @@ impl<M: Memory + Host> Executor<'_, M> {
     }
 }
 
-fn run_mask(start: usize, end: usize) -> u32 {
-    (u32::MAX >> (32 - (end - start))) << start
+/// The runs of set bits among the lowest `N`.
+fn used_runs<const N: usize>(used: u32) -> impl Iterator<Item = (usize, usize)> {
+    let is_used = move |byte: usize| byte < N && used >> byte & 1 == 1;
+    let starts = (0..N).filter(move |byte| is_used(*byte) && (*byte == 0 || !is_used(*byte - 1)));
+    starts.map(move |start| (start, (start..=N).find(|byte| !is_used(*byte)).unwrap_or(N)))
 }
 
-pub(crate) fn check_local(warp: &Warp, at: Current, lane: usize, address: u64, length: usize) -> Result<(), Stop> {
-    let end = address.saturating_add(length as u64);
-    if end <= warp.local.end() && end <= MAX_LOCAL.into() {
-        return Ok(());
-    }
-    Err(stop(warp, at, 1 << lane, TrapKind::Local(address)))
+fn run_mask(start: usize, end: usize) -> u32 {
+    (u32::MAX >> (32 - (end - start))) << start
 }
 
 /// A fault in global memory, charged to the lane whose byte it is.

@@ -1,13 +1,12 @@
 //! Loads, stores and `cp.async`, lane by lane.
 
-use super::lane_access::{LaneAccess, check_local};
+use super::lane_access::LaneAccess;
 use crate::device::host::Host;
 use crate::device::memory::Memory;
-use crate::device::trap::TrapKind;
 use crate::exec::memory::pattern::AccessPattern;
 use crate::exec::memory::rows::{Rows, broadcast, by_size_and_count, from_registers, to_registers};
 use crate::exec::warp::Warp;
-use crate::exec::warp::executor::{Current, Executor, Stop, stop};
+use crate::exec::warp::executor::{Current, Executor, Stop};
 use crate::lanes::{LANES, Longs, lanes as each};
 use crate::program::operation::AccessForm;
 use crate::program::slot::Slot;
@@ -64,7 +63,11 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             let (space, addresses) = self.addresses(warp, at, form, slots);
             let access = LaneAccess { at, lanes, space, addresses: &addresses, strong: form.strong };
-            if self.fetch(warp, access, &mut rows)? {
+            let is_same = match self.context.program.code.used_bytes(at.pc) {
+                Some(used) => self.fetch_used(warp, access, used, &mut rows)?,
+                None => self.fetch(warp, access, &mut rows)?,
+            };
+            if is_same {
                 broadcast::<N, B>(&mut self.file(warp, at), lanes, form, slots, &rows[0]);
                 return Ok(());
             }
@@ -89,7 +92,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         })
     }
 
-    /// Where each lane goes.
+    /// The address of each lane.
     #[inline(always)]
     fn addresses(&self, warp: &mut Warp, at: Current, form: AccessForm, slots: &[Slot; 6]) -> (Space, Longs) {
         if form.space == Space::Frame {
@@ -100,10 +103,9 @@ impl<M: Memory + Host> Executor<'_, M> {
     }
 
     fn argument<const N: usize>(&self, warp: &Warp, at: Current, lanes: u32, offset: u64) -> Result<[u8; N], Stop> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let bytes = self.context.arguments.get(start..start.saturating_add(N));
-        let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
-        bytes.ok_or_else(|| stop(warp, at, lanes, TrapKind::Parameter(offset)))
+        let mut row = [0; N];
+        self.read_arguments(warp, at, lanes, offset, &mut row)?;
+        Ok(row)
     }
 
     /// `cp.async`: bytes from global to shared memory, zeros behind the limit.
@@ -146,7 +148,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let (window, inside) = Window::of(address);
         let space = match window {
             Window::Local => {
-                check_local(warp, at, lane, inside, into.len())?;
+                self.check_local(warp, at, lane, inside, into.len())?;
                 warp.local.read(lane, inside, into);
                 return Ok(());
             }

@@ -13,7 +13,11 @@ impl<M: Memory + Host> Executor<'_, M> {
         let context = self.context;
         let same = |value: u32| [value; LANES];
         let each = |value: fn(u32) -> u32| std::array::from_fn(|lane| value(lane as u32));
-        let clock = || context.memory.clock(warp.clock);
+        let cycles = match special.is_time() {
+            true => warp.time.read(at.pc, context.cycles_per_instruction, &context.program.code.instructions),
+            false => 0,
+        };
+        let clock = || context.memory.clock(cycles);
         let row = match special {
             Special::Thread(axis) => context.places[warp.index as usize][usize::from(axis)],
             Special::BlockSize(axis) => same(context.block[usize::from(axis)]),
@@ -27,8 +31,8 @@ impl<M: Memory + Host> Executor<'_, M> {
             Special::Processors => same(context.processors),
             Special::Clock => same(clock() as u32),
             Special::ClockHigh => same((clock() >> 32) as u32),
-            Special::TimerLow => same(context.memory.nanoseconds() as u32),
-            Special::TimerHigh => same((context.memory.nanoseconds() >> 32) as u32),
+            Special::TimerLow => same(context.memory.nanoseconds(cycles) as u32),
+            Special::TimerHigh => same((context.memory.nanoseconds(cycles) >> 32) as u32),
             Special::LanesEqual => each(|lane| 1 << lane),
             Special::LanesLess => each(|lane| (1 << lane) - 1),
             Special::LanesLessEqual => each(|lane| u32::MAX >> (31 - lane)),
@@ -52,7 +56,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 let value = match special {
                     Special::Grid => context.id,
                     Special::Clock64 => clock(),
-                    _ => context.memory.nanoseconds(),
+                    _ => context.memory.nanoseconds(cycles),
                 };
                 return self.file(warp, at).set_longs(d, lanes, &[value; LANES]);
             }

@@ -81,11 +81,13 @@ fn run_all<'c, P: Accesses>(
                 if !load::<P>(Transfer { mask, form, slots, pc }, file, around) {
                     break;
                 }
+                *around.moved += form.global_bytes(mask);
             }
             Operation::Store(form) => {
                 if !store::<P>(Transfer { mask, form, slots, pc }, file, around) {
                     break;
                 }
+                *around.moved += form.global_bytes(mask);
             }
             Operation::Atomic(atomic) => {
                 if !P::change(Update { mask, atomic, slots, pc }, file, around) {
@@ -236,6 +238,7 @@ mod tests {
                     let mut around = Environment {
                         memory: &memory,
                         ranges: &mut RangeCache::default(),
+                        moved: &mut 0,
                         shared: None,
                         arguments: &[],
                         places: &[[0; LANES]; 3],

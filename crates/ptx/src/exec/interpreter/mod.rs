@@ -18,7 +18,10 @@ use fast_path::Cursor;
 /// Instructions after which a group lets others of its warp go first.
 const PATIENCE: u64 = 4096;
 
-/// Why a warp does not go on now.
+/// The longest sleep of one instruction, in nanoseconds.
+const MAX_SLEEP: u32 = 1_000_000;
+
+/// The reason for which a warp is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// It has used up its fuel.
@@ -38,7 +41,8 @@ impl<M: Memory + Host> Executor<'_, M> {
             if *fuel == 0 {
                 return Ok(if warp.live == 0 { Pause::Done } else { Pause::Fuel });
             }
-            let Some(index) = warp.pick() else {
+            let picked = warp.interrupted.map(|(index, _)| index).or_else(|| warp.pick());
+            let Some(index) = picked else {
                 if warp.live == 0 {
                     return Ok(Pause::Done);
                 }
@@ -60,18 +64,22 @@ impl<M: Memory + Host> Executor<'_, M> {
         let conversions = context.program.code.conversions.as_slice();
         let alone = warp.groups.len() == 1;
         let meeting = if alone { u32::MAX } else { warp.meeting(index) };
-        let slice = if alone { *fuel } else { PATIENCE.min(*fuel) };
-        let (mut left, started) = (slice, warp.clock);
+        let patience = warp.interrupted.take().map_or(PATIENCE, |(_, patience)| patience);
+        let slice = if alone { *fuel } else { patience.min(*fuel) };
+        let (mut left, started) = (slice, warp.time.instructions);
         let group = warp.groups[index];
         let mut at = Current { index, lanes: group.lanes, pc: group.pc, frame: group.frame };
         warp.groups[index].state = State::Ready;
+        // Bytes behind these are left to the slow path, which reports them.
+        let shared_bytes = self.unreported_shared();
         let outcome = loop {
             let frame = warp.frames.get(at.frame);
             let mut file = File { registers: &mut frame.registers, constants: &context.program.constants };
             let mut around = Environment {
                 memory: &context.memory,
                 ranges: self.ranges,
-                shared: (!M::WATCHES_SHARED).then_some(&mut *self.shared),
+                moved: self.moved,
+                shared: (!M::WATCHES_SHARED).then_some(&mut self.shared[..shared_bytes]),
                 arguments: &context.arguments,
                 places: &context.places[warp.index as usize],
                 block: self.block,
@@ -85,7 +93,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 break Ok(Next::Following);
             }
             left -= 1;
-            warp.clock = started + (slice - left);
+            warp.time.instructions = started + (slice - left);
             match self.instruction(warp, at, &code[at.pc as usize]) {
                 Ok(Next::Following) => at.pc += 1,
                 Ok(Next::Jump(pc)) => at.pc = pc,
@@ -97,7 +105,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         };
         let used = slice - left;
         *fuel -= used;
-        warp.clock = started + used;
+        warp.time.instructions = started + used;
         match outcome? {
             Next::Regroup => return Ok(false),
             Next::Yield => {
@@ -108,7 +116,11 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         warp.groups[index].pc = at.pc;
         if left == 0 && !alone {
-            warp.overtake(index);
+            // Fuel runs out at any moment; the order of the groups must not depend on it.
+            match patience - used {
+                0 => warp.overtake(index),
+                patience => warp.interrupted = Some((index, patience)),
+            }
         }
         Ok(false)
     }
@@ -129,8 +141,14 @@ impl<M: Memory + Host> Executor<'_, M> {
                 let conversions = &self.context.program.code.conversions;
                 crate::exec::compute::compute(&mut file, lanes, &what, slots, conversions);
             }
-            Operation::Load(form) => self.load(warp, at, lanes, form, slots)?,
-            Operation::Store(form) => self.store(warp, at, lanes, form, slots)?,
+            Operation::Load(form) => {
+                self.load(warp, at, lanes, form, slots)?;
+                *self.moved += form.global_bytes(lanes);
+            }
+            Operation::Store(form) => {
+                self.store(warp, at, lanes, form, slots)?;
+                *self.moved += form.global_bytes(lanes);
+            }
             Operation::Atomic(atomic) => self.atomic(warp, at, lanes, atomic, slots)?,
             Operation::Special(special) => self.special(warp, at, lanes, special, first),
             Operation::FrameAddress => {
@@ -165,7 +183,13 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Match { all, long } => return Ok(self.matching(warp, at, lanes, all, long, slots)),
             Operation::Reduce(kind) => return Ok(self.reduce(warp, at, lanes, kind, [first, second, third])),
             Operation::Elect => return Ok(self.elect(warp, at, lanes, [first, second, third])),
-            Operation::Sleep => return Ok(if lanes == at.lanes { Next::Yield } else { Next::Following }),
+            Operation::Sleep => {
+                let file = File { registers, constants: &self.context.program.constants };
+                let asked = file.words(first);
+                let longest = crate::lanes::lanes(lanes).map(|lane| asked[lane]).max().unwrap_or(0);
+                warp.time.sleep(self.context.memory.cycles(longest.min(MAX_SLEEP).into()));
+                return Ok(if lanes == at.lanes { Next::Yield } else { Next::Following });
+            }
             Operation::Fence => self.tell(warp, at, lanes, Event::Fence),
             Operation::Nothing => {}
             Operation::MapShared { long } => self.map_shared(warp, at, lanes, long, [first, second, third]),

@@ -247,6 +247,7 @@ mod tests {
             let mut around = Environment {
                 memory: &memory,
                 ranges: &mut RangeCache::default(),
+                moved: &mut 0,
                 shared: Some(&mut shared),
                 arguments: &[],
                 places: &[[0; LANES]; 3],

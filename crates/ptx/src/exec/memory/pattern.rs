@@ -13,7 +13,7 @@
 use crate::lanes::{ALL, LANES, Longs};
 use crate::program::window;
 
-/// How the addresses of some lanes lie to each other.
+/// The pattern of the lanes' addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Uniform,
@@ -41,13 +41,13 @@ impl AccessPattern {
         AccessPattern::portable(mask, addresses, size)
     }
 
-    /// True if each address is a multiple of `size`, a power of two.
+    /// `true` if each address is a multiple of `size`, a power of two.
     #[inline(always)]
     pub(crate) fn is_aligned(self, size: u64) -> bool {
         self.bits & (size - 1) == 0
     }
 
-    /// True if all addresses, taken as generic ones, lead to global memory.
+    /// `true` if all addresses, taken as generic ones, lead to global memory.
     #[inline(always)]
     pub(crate) fn is_global(self) -> bool {
         self.bits >> window::DEVICE_BITS == 0

@@ -8,7 +8,7 @@ use crate::lanes::ALL;
 use crate::program::operation::AccessForm;
 use crate::program::space::Space;
 
-/// True if an access has this form; its addresses decide if it is done here.
+/// `true` if an access has this form; its addresses decide if it is done here.
 #[inline(always)]
 pub(crate) fn is_likely(form: &AccessForm) -> bool {
     form.space == Space::Shared && form.bytes == 4 && form.count == 1 && !form.wide && !form.long

@@ -13,7 +13,7 @@ use crate::program::operation::AccessForm;
 use crate::program::space::Space;
 use crate::program::window;
 
-/// True if an access has this form; its addresses decide if it is done here.
+/// `true` if an access has this form; its addresses decide if it is done here.
 #[inline(always)]
 pub(crate) fn is_likely(form: &AccessForm) -> bool {
     form.count == 1 && form.wide && !form.strong && matches!(form.space, Space::Global | Space::Generic)
@@ -71,8 +71,8 @@ pub(crate) fn store<P: Processor, const N: usize>(
     }
 }
 
-/// How the addresses lie, and the first of them, if it is aligned and leads to global memory as all others
-/// then do.
+/// The pattern of the addresses and the first of them, if that is aligned and in global memory; then all
+/// others are, too.
 #[inline(always)]
 fn look<P: Processor, const N: usize>(from: &Longs, access: Transfer<'_>) -> Option<(Shape, u64)> {
     let Transfer { mask, form, slots, .. } = access;

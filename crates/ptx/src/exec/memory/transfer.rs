@@ -30,10 +30,12 @@ pub(crate) struct Update<'i> {
 pub(crate) struct Environment<'s> {
     pub(crate) memory: &'s dyn Memory,
     pub(crate) ranges: &'s mut RangeCache,
+    /// Bytes of global memory that were loaded, stored or updated.
+    pub(crate) moved: &'s mut u64,
     /// The block's shared memory; none where every access to it is observed.
     pub(crate) shared: Option<&'s mut [u8]>,
     pub(crate) arguments: &'s [u8],
-    /// Where the threads of the warp lie in their block.
+    /// The coordinates of the warp's threads in their block.
     pub(crate) places: &'s [Words; 3],
     pub(crate) block: [u32; 3],
     pub(crate) block_size: [u32; 3],

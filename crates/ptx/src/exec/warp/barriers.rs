@@ -10,11 +10,11 @@ const COUNT: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Barriers {
     all: [Arrivals; COUNT],
-    /// Which lanes of each warp have arrived at the barrier of the cluster.
+    /// The lanes of each warp that have arrived at the barrier of the cluster.
     pub(crate) cluster: [u32; 32],
     /// The barriers, by number, with arrivals since they were last complete; all others are as new.
     pub(crate) awaited: u32,
-    /// True if a thread has arrived or ended since the last check.
+    /// `true` if a thread has arrived or ended since the last check.
     pub(crate) changed: bool,
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Executor<'b, M> {
     pub(crate) shared: &'b mut [u8],
     pub(crate) barriers: &'b mut Barriers,
     pub(crate) ranges: &'b mut RangeCache,
+    /// Bytes of global memory that were loaded, stored or updated.
+    pub(crate) moved: &'b mut u64,
     pub(crate) others: ClusterMemory<'b>,
 }
 

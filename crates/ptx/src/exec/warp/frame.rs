@@ -9,7 +9,7 @@ pub(crate) struct Frame {
     /// Depth of calls: functions entered to get here.
     pub(crate) depth: u32,
     pub(crate) registers: Registers,
-    /// Where its part of local memory starts.
+    /// The start of its part of local memory.
     pub(crate) base: u32,
     /// Bytes of the stack that it and those that called it take.
     pub(crate) stack: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Frame {
     pub(crate) lanes: u32,
 }
 
-/// Where a frame returns to.
+/// The return address of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub(crate) frame: usize,

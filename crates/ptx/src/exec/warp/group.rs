@@ -7,7 +7,7 @@ pub(crate) struct Group {
     pub(crate) pc: u32,
     pub(crate) frame: usize,
     pub(crate) state: State,
-    /// How often it was overtaken because it had run for too long.
+    /// Number of times that it was overtaken because it had run for too long.
     pub(crate) penalty: u32,
 }
 

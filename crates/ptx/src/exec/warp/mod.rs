@@ -5,12 +5,14 @@ pub(crate) mod executor;
 pub(crate) mod frame;
 pub(crate) mod group;
 pub(crate) mod local;
+pub(crate) mod time;
 
 use std::cmp::Reverse;
 
 use crate::exec::warp::frame::Frames;
 use crate::exec::warp::group::{Group, State};
 use crate::exec::warp::local::Local;
+use crate::exec::warp::time::Time;
 use crate::lanes::Words;
 
 /// Up to 32 threads that advance together.
@@ -22,10 +24,11 @@ pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
     pub(crate) frames: Frames,
     pub(crate) local: Local,
-    /// Instructions carried out.
-    pub(crate) clock: u64,
     /// The last error of the device runtime, for each lane.
     pub(crate) errors: Words,
+    pub(crate) time: Time,
+    /// The group that ran when the fuel was used up, and the instructions that it may still carry out before others.
+    pub(crate) interrupted: Option<(usize, u64)>,
 }
 
 impl Warp {

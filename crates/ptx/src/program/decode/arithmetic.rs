@@ -140,7 +140,7 @@ pub(super) fn add_carry<'t>(
     decoder.binary(instruction, scalar, what)
 }
 
-/// Which part of a product is wanted.
+/// The part of a product that is kept.
 enum Part {
     Low,
     High,

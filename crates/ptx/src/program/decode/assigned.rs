@@ -15,7 +15,7 @@ use super::paths::Paths;
 use super::scope::File;
 use crate::program::function::Counts;
 
-/// Where a function's registers are read and written.
+/// Reads and writes of a function's registers.
 #[derive(Debug, Default)]
 pub(super) struct Mentions {
     reads: RefCell<Vec<Mention>>,
@@ -130,7 +130,7 @@ impl Mentions {
     }
 }
 
-/// How an operation treats registers.
+/// The use of registers by an operation.
 enum RegisterUse {
     /// Writes its results for every lane that carries it out, from the lane's own registers.
     Fills,

@@ -4,6 +4,7 @@ use super::super::function::Passed;
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::layout::{self, alignment_of, size_of};
+use super::pragma::PragmaScope;
 use super::scope::{File, Symbol};
 use super::{Decoder, Fixup, Into, Refusal, Why, declared, refusal};
 use crate::error::{Position, Problem};
@@ -55,6 +56,10 @@ impl<'t> Decoder<'_, 't> {
         (self.frame, self.variables) = (0, 0);
         self.fixups.clear();
         self.mentions.restart();
+        self.used_bytes = None;
+        for pragma in &function.bounds.pragmas {
+            self.pragma(pragma, PragmaScope::Head)?;
+        }
         let start = self.pc();
         self.parameters(function)?;
         self.block(body)?;
@@ -80,6 +85,8 @@ impl<'t> Decoder<'_, 't> {
         (into.max_threads, into.required_threads) = (function.bounds.max_threads, function.bounds.required_threads);
         (into.required_cluster, into.max_cluster_blocks) =
             (function.bounds.required_cluster, function.bounds.max_cluster_blocks);
+        (into.explicit_cluster, into.blocks_are_clusters) =
+            (function.bounds.explicit_cluster, function.bounds.blocks_are_clusters);
         (into.max_registers, into.min_blocks) = (function.bounds.max_registers, function.bounds.min_blocks);
         Ok(())
     }
@@ -154,7 +161,11 @@ impl<'t> Decoder<'_, 't> {
                     let pc = self.pc();
                     self.scopes.add_label(label.name, pc);
                 }
-                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Instruction(instruction) => {
+                    let (first, used) = (self.pc(), self.used_bytes.take());
+                    self.instruction(instruction)?;
+                    self.note_used_bytes(first, used);
+                }
                 Statement::Registers(registers) => self.registers(registers)?,
                 Statement::Variable(variable) => self.variable(variable)?,
                 Statement::Block(inner) => {
@@ -179,7 +190,7 @@ impl<'t> Decoder<'_, 't> {
                     let [file, line, _] = location.source;
                     self.code.sources.push((pc, [file, line]));
                 }
-                Statement::Pragma(_) => {}
+                Statement::Pragma(pragma) => self.pragma(pragma, PragmaScope::Body)?,
             }
         }
         Ok(())
@@ -241,7 +252,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// Where the number of a label's instruction is needed.
+    /// Records a use of a label, to be replaced by the number of its instruction.
     pub(super) fn fix(&mut self, label: &'t str, place: Position, into: Into) {
         let (scope, name) = (self.scopes.current(), self.spelled);
         self.fixups.push(Fixup { label, scope, place, name, into });

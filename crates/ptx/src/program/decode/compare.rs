@@ -18,7 +18,8 @@ fn combine(word: &str) -> Option<Combine> {
     })
 }
 
-/// Which question is asked of which type. Bits are equal or not, `lo` and its like are for unsigned integers.
+/// The comparison and the type it compares. Bits are equal or not; `lo` and the like are for unsigned
+/// integers.
 fn question(modifiers: &mut Modifiers, scalar: ScalarType) -> Decoded<(Compared, Comparison)> {
     let (how, unsigned) = modifiers
         .pick(|word| Some((Comparison::of(word)?, matches!(word, "lo" | "ls" | "hi" | "hs"))))

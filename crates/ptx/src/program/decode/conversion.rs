@@ -21,7 +21,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Why there is no such conversion.
+    /// The reason for which there is no such conversion.
     pub(super) fn refusal(self) -> Option<&'static str> {
         use Number::{Float, Integer};
         let single = self.to == Float(Format::SINGLE) || self.from == Float(Format::SINGLE);

@@ -166,7 +166,7 @@ fn transfer<'t>(
     Ok(())
 }
 
-/// Which factors there are for types, in their order, and since which architecture.
+/// The factors for types, in their order, and the first architecture that has them.
 fn factor(types: &[&str], k: u8, counted: Option<Element>) -> Option<(Element, [bool; 2], u32)> {
     let singles = [false; 2];
     Some(match (types, k) {

@@ -15,7 +15,7 @@ pub(super) fn half(scalar: ScalarType) -> Option<HalfType> {
     })
 }
 
-/// True if subnormal numbers count as zero. Bf16 has no such modifier, which is left for the modifiers to
+/// `true` if subnormal numbers count as zero. Bf16 has no such modifier, which is left for the modifiers to
 /// refuse.
 pub(super) fn flush(modifiers: &mut Modifiers, scalar: ScalarType) -> bool {
     !types::BRAINS.hold(scalar) && modifiers.flag("ftz")

@@ -187,8 +187,7 @@ fn listed<'t>(
     Ok(start)
 }
 
-/// Which products of a sparse factor there are, since which architecture, and how many choices of lanes there
-/// are.
+/// The first architecture with a product of a sparse factor, and the number of sparsity selectors.
 fn sparse_products(tiles: Tiles, k: u16, sum: Sum, a: Element, b: Element) -> Option<(u32, u8)> {
     if tiles != Tiles::Tall {
         return None;
@@ -207,7 +206,7 @@ fn sparse_products(tiles: Tiles, k: u16, sum: Sum, a: Element, b: Element) -> Op
     })
 }
 
-/// Which products there are, and since which architecture.
+/// The first architecture with a product, if it is simulated.
 fn simulated(tiles: Tiles, k: u16, sum: Sum, a: Element, b: Element) -> Option<u32> {
     let tall = tiles == Tiles::Tall;
     Some(match (sum, a, b) {

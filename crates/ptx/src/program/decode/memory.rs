@@ -10,7 +10,7 @@ use super::scope::{File, Symbol};
 use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
-/// Where an address operand leads: the space, the slot of the address, true if that is 64 bits wide, the
+/// A decoded address operand: its space, the slot of the address, its width (`wide` for 64 bits), and the
 /// offset.
 pub(super) struct Position {
     pub(super) space: Space,

@@ -35,6 +35,7 @@ mod modifiers;
 mod names;
 mod operand;
 mod paths;
+mod pragma;
 mod scope;
 mod synchronize;
 mod table;
@@ -46,9 +47,10 @@ mod video;
 use assigned::Mentions;
 use modifiers::Modifiers;
 use names::Table;
+use pragma::PragmaScope;
 use scope::{File, Scopes, Symbol};
 
-/// Why a text is not decoded, and where.
+/// The reason for which a text is not decoded, and its position.
 #[derive(Debug)]
 pub(super) struct Refusal {
     place: Position,
@@ -76,7 +78,7 @@ fn refusal(place: Position, why: Why) -> Refusal {
     Refusal::new(place, 1, Problem::Declaration { why: why.to_string() })
 }
 
-/// Why one instruction is refused.
+/// The reason for which an instruction is refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Why {
     #[error("unknown instruction")]
@@ -121,6 +123,9 @@ pub(super) fn check(module: &Module<'_>) -> Result<(), Refusal> {
 
 fn run(mut decoder: Decoder<'_, '_>) -> Result<Program, Refusal> {
     let module = decoder.module;
+    for pragma in &module.pragmas {
+        decoder.pragma(pragma, PragmaScope::Module)?;
+    }
     decoder.declare()?;
     for (index, function) in module.functions.iter().enumerate() {
         if function.body.is_some() {
@@ -143,7 +148,7 @@ pub(super) struct Decoder<'m, 't> {
     conversions: Vec<Conversion>,
     /// Names outside of functions.
     symbols: Table<&'t str, Symbol<'t>>,
-    /// Which function, by its name and by its place in the module.
+    /// Functions, by name: their indices in the module.
     functions: Table<&'t str, u32>,
     layout: layout::Shared<'t>,
     /// The function that is being decoded.
@@ -159,6 +164,8 @@ pub(super) struct Decoder<'m, 't> {
     mentions: Mentions,
     /// Called functions may be defined in another text.
     is_part: bool,
+    /// The bytes that the next instruction uses, if it is a load.
+    used_bytes: Option<u32>,
 }
 
 /// A branch whose label was not there yet.
@@ -167,7 +174,7 @@ struct Fixup<'t> {
     scope: usize,
     place: Position,
     name: u32,
-    /// Where the number of the instruction goes: a slot of an instruction, or a row of the lists.
+    /// The destination of the instruction's number: a slot of an instruction, or a row of the lists.
     into: Into,
 }
 
@@ -191,6 +198,8 @@ impl<'m, 't> Decoder<'m, 't> {
             calls: Vec::new(),
             conversions: Vec::new(),
             lists: Vec::new(),
+            used_bytes: Vec::new(),
+            warnings: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
         };
@@ -217,6 +226,7 @@ impl<'m, 't> Decoder<'m, 't> {
             fixups: Vec::new(),
             mentions: Mentions::default(),
             is_part: false,
+            used_bytes: None,
         }
     }
 
@@ -384,6 +394,8 @@ fn declared(function: &syntax::Function<'_>) -> Function {
         required_threads: function.bounds.required_threads,
         required_cluster: function.bounds.required_cluster,
         max_cluster_blocks: function.bounds.max_cluster_blocks,
+        explicit_cluster: function.bounds.explicit_cluster,
+        blocks_are_clusters: function.bounds.blocks_are_clusters,
         builtin: super::function::Builtin::named(function.name),
         ..Function::default()
     }

@@ -78,7 +78,7 @@ impl<'i, 't> Modifiers<'i, 't> {
         })
     }
 
-    /// True if a word is there, taken or not.
+    /// `true` if a word is there, taken or not.
     pub(super) fn any(&self, is: impl Fn(&str) -> bool) -> bool {
         self.words.iter().any(|word| is(word))
     }

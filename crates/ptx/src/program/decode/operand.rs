@@ -87,7 +87,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// Where a result of a file goes.
+    /// The destination slot of a result in a file.
     pub(super) fn result(&self, operand: &Operand<'t>, file: File) -> Decoded<Slot> {
         if matches!(operand, Operand::Sink) {
             return Ok(Slot::SINK);
@@ -200,7 +200,7 @@ impl<'t> Decoder<'_, 't> {
         if file == File::Longs { self.long(value.into()) } else { self.word(value) }
     }
 
-    /// Where shared memory of the launch starts: known now in a kernel, and when it runs in a function.
+    /// The start of dynamic shared memory: known at decoding in a kernel, and at run time in a function.
     fn dynamic_base(&mut self, file: File, offset: u32) -> Decoded<Slot> {
         if self.entry {
             let name = &self.code.functions[self.current as usize].name;

@@ -61,7 +61,7 @@ impl Paths {
         Some(Paths { stretches, spans })
     }
 
-    /// True if every path to `after`, up to it, goes through `before`. Both are counted from the function's
+    /// `true` if every path to `after`, up to it, goes through `before`. Both are counted from the function's
     /// start.
     pub(super) fn leads_through(&self, before: u32, after: u32) -> bool {
         let stretch = |at: u32| self.stretches.get(at as usize).copied().unwrap_or(NONE);
@@ -79,7 +79,7 @@ impl Paths {
     }
 }
 
-/// True if a thread may go on elsewhere than at the next instruction.
+/// `true` if a thread may go on elsewhere than at the next instruction.
 fn leaves(instruction: &Instruction) -> bool {
     use Operation::{Branch, BranchIndexed, Exit, Return, Trap};
     matches!(instruction.operation, Branch | BranchIndexed | Return | Exit | Trap)

@@ -7,7 +7,7 @@ use super::super::variable::Target;
 use super::names::{Numbered, Table};
 use crate::program::function::Counts;
 
-/// Which file a register lies in.
+/// The register file of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum File {
     Words,

@@ -56,7 +56,7 @@ impl Arrivals {
         self.waiting.first().copied().map(at)
     }
 
-    /// True if it waits for all threads of the block.
+    /// `true` if it waits for all threads of the block.
     pub(crate) fn is_for_all(&self) -> bool {
         self.counts.iter().all(|(threads, _)| *threads == 0)
     }

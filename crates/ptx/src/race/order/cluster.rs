@@ -23,7 +23,7 @@ pub(crate) struct Clusters {
 struct Phase {
     /// The joined clocks of the threads that have arrived.
     passed: Option<Arc<VectorClock>>,
-    /// True if it is over: the next arrival begins another.
+    /// `true` if it is over: the next arrival begins another.
     is_over: bool,
 }
 

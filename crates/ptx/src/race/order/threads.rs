@@ -102,12 +102,12 @@ impl Threads {
         [self.since, self.warps[warp].since]
     }
 
-    /// True if the lanes of a warp know no more than [`known`](Self::known) says.
+    /// `true` if the lanes of a warp know no more than [`known`](Self::known) says.
     pub(crate) fn is_all_known(&self, warp: usize) -> bool {
         self.warps[warp].lanes.is_none() && self.known.is_none()
     }
 
-    /// True if a recorded access happened before the thread's next one.
+    /// `true` if a recorded access happened before the thread's next one.
     pub(crate) fn knows(&self, warp: usize, lane: usize, earlier: &AccessRecord) -> bool {
         let here = &self.warps[warp];
         if earlier.block == self.block {
@@ -127,13 +127,13 @@ impl Threads {
         [own, self.known.as_ref()].into_iter().flatten().any(|clock| clock.covers(earlier))
     }
 
-    /// True if any access of another block happened before the thread's next one.
+    /// `true` if any access of another block happened before the thread's next one.
     pub(crate) fn hears_of(&self, warp: usize, lane: usize, block: u32) -> bool {
         let own = self.warps[warp].lanes.as_ref().and_then(|lanes| lanes[lane].known.as_ref());
         own.into_iter().chain(&self.known).any(|clock| clock.hears_of(block))
     }
 
-    /// True if a recorded access of another block happened before the next one of any thread.
+    /// `true` if a recorded access of another block happened before the next one of any thread.
     pub(crate) fn anyone_knows(&self, earlier: &AccessRecord) -> bool {
         let lanes = self.warps.iter().filter_map(|warp| warp.lanes.as_ref()).flat_map(|lanes| lanes.iter());
         self.known.iter().chain(lanes.filter_map(|lane| lane.known.as_ref())).any(|clock| clock.covers(earlier))

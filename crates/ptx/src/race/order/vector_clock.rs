@@ -48,7 +48,7 @@ impl VectorClock {
         self.units.binary_search_by_key(&unit, |(unit, _)| *unit).map_or(0, |at| self.units[at].1)
     }
 
-    /// True if a recorded access happened before.
+    /// `true` if a recorded access happened before.
     pub(crate) fn covers(&self, record: &AccessRecord) -> bool {
         let thread = record.thread();
         self.all > record.since
@@ -57,7 +57,7 @@ impl VectorClock {
             || self.of(Unit::warp(record.block, thread / 32)) > record.since
     }
 
-    /// True if the clock has an entry for a block.
+    /// `true` if the clock has an entry for a block.
     pub(crate) fn hears_of(&self, block: u32) -> bool {
         let at = self.units.partition_point(|(unit, _)| unit.in_block() < block);
         self.all > 0 || self.units.get(at).is_some_and(|(unit, _)| unit.in_block() == block)

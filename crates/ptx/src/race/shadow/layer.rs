@@ -86,7 +86,7 @@ impl Layer {
         row.by(Shares::unpack(row.lanes).of(at % ROW, at % ROW + grain.bytes()))
     }
 
-    /// True if parts of words in a row belong to different lanes.
+    /// `true` if parts of words in a row belong to different lanes.
     pub(crate) fn is_finer_than_words(&self, row: usize) -> bool {
         let row = self.row(row);
         row.is_some() && !row.is_apart() && Shares::unpack(row.lanes).shift < 2

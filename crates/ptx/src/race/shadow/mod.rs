@@ -71,7 +71,7 @@ impl Shadow {
         }
     }
 
-    /// Where a page is, which is there from then on.
+    /// The index of a page, which is created if it is not there.
     #[inline(always)]
     fn page(&mut self, number: u64) -> usize {
         let last = self.last[number as usize % LAST];

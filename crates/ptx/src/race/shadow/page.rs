@@ -9,7 +9,7 @@ use crate::race::hazard::Deed;
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     grain: Grain,
-    /// True if there are rows in which lanes share words.
+    /// `true` if there are rows in which lanes share words.
     has_parts: bool,
     writes: Layer,
     /// Two, by different threads, where nothing orders them.

@@ -54,7 +54,7 @@ impl Run {
         }
     }
 
-    /// How a row that starts at an address is shared out; each share begins and ends in it.
+    /// The division of a row that starts at an address; each share begins and ends in it.
     #[inline(always)]
     pub(crate) fn shares(&self, at: u64) -> Option<Shares> {
         let shift = self.shift?;

@@ -52,6 +52,7 @@ impl<'t> Parser<'t> {
                 (Kind::Entry, ".maxclusterrank") => bounds.max_cluster_blocks = Some(self.number_u32()?),
                 (Kind::Entry, ".explicitcluster") => bounds.explicit_cluster = true,
                 (Kind::Entry, ".blocksareclusters") => bounds.blocks_are_clusters = true,
+                (_, ".language") => bounds.language = Some(self.expect_string("the name of a language")?),
                 (Kind::Function, ".noreturn") => bounds.never_returns = true,
                 (Kind::Function, ".abi_preserve") => bounds.preserved[0] = Some(self.number_u32()?),
                 (Kind::Function, ".abi_preserve_control") => bounds.preserved[1] = Some(self.number_u32()?),

@@ -28,7 +28,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Which byte `0xFF00` keeps.
+    /// The byte that a mask like `0xFF00` keeps.
     fn masked_byte(&self, token: Token<'t>, mask: Integer) -> Result<u8, Error> {
         let byte = mask.bits.trailing_zeros() / 8;
         if byte < 8 && mask.bits == 0xff << (byte * 8) {

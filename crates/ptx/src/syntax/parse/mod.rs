@@ -17,7 +17,7 @@ use super::Operand;
 use super::lexer::{Kind, Lexer, Token};
 use crate::error::{Error, Position, Problem};
 
-/// How deep blocks, initialisers and expressions may be nested.
+/// The maximum nesting of blocks, initialisers and expressions.
 pub const MAX_DEPTH: usize = 64;
 
 /// The longest text that is read, in bytes: 64 MiB.
@@ -31,7 +31,7 @@ pub(super) struct Parser<'t> {
     lexer: Lexer<'t>,
     ahead: Option<Token<'t>>,
     depth: usize,
-    /// Where lists grow before they are kept, so that those that are kept have no room to spare.
+    /// Scratch lists, reused for every instruction; their copies in the module have no spare capacity.
     modifiers: Vec<&'t str>,
     operands: Vec<Operand<'t>>,
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Parser;
 use crate::error::Error;
 use crate::syntax::lexer::Kind;
-use crate::syntax::{Alias, File, Header, Linkage, Module, Section};
+use crate::syntax::{Alias, File, Header, Linkage, Module, Pragma, Section};
 
 impl<'t> Module<'t> {
     /// Reads a whole text.
@@ -131,14 +131,19 @@ impl<'t> Parser<'t> {
     }
 
     /// `.pragma "nounroll", "…";`
-    pub(super) fn pragmas(&mut self) -> Result<Vec<&'t str>, Error> {
+    pub(super) fn pragmas(&mut self) -> Result<Vec<Pragma<'t>>, Error> {
         self.expect(".pragma")?;
-        let mut pragmas = vec![self.expect_string("a string")?];
+        let mut pragmas = vec![self.pragma()?];
         while self.take(",")? {
-            pragmas.push(self.expect_string("a string")?);
+            pragmas.push(self.pragma()?);
         }
         self.expect(";")?;
         Ok(pragmas)
+    }
+
+    fn pragma(&mut self) -> Result<Pragma<'t>, Error> {
+        let place = self.peek()?.place;
+        Ok(Pragma { place, text: self.expect_string("a string")? })
     }
 
     /// `.section .debug_str { … }`

@@ -3,7 +3,7 @@ use crate::machine::{Machine, Plain, Run, args};
 
 const N: usize = 300;
 
-/// What a type becomes; floats out of range are what `cvt` makes of them.
+/// A value converted to every type; floats out of range as `cvt` converts them.
 trait Convert: Plain {
     fn all(self) -> (i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
 }

@@ -8,7 +8,7 @@ fn warps(columns: u32, rows: u32) -> Shape {
     Shape { grid: [columns, rows, 1], block: [32, 1, 1], dynamic_shared: 0, cooperative: false }
 }
 
-/// What lies in row `row` and column `column` of a product.
+/// The pairs of factors for row `row` and column `column` of a product.
 fn product<T: Copy>(
     row: usize,
     column: usize,

@@ -5,7 +5,7 @@ use crate::machine::{Machine, Run, args};
 /// Elements of a block.
 const N: usize = 128;
 
-/// What each element's group of `size` gives, the element's place in it included.
+/// The value of `result` for each element: it gets the element's group of `size`, and the index in that.
 fn of_each<T: Copy>(x: &[T], size: usize, result: impl Fn(&[T], usize) -> T) -> Vec<T> {
     (0..x.len()).map(|i| result(&x[i / size * size..][..size], i % size)).collect()
 }

@@ -141,7 +141,7 @@ macro_rules! for_each_body {
                 a_dot_product_in_double_precision
                 barriers_count
                 running_sums_of_blocks_and_warps
-                what_is_kept_stays_in_order_within_a_warp
+                kept_elements_stay_in_order_within_a_warp
                 tiles_of_eight_add_up
                 all_blocks_of_a_grid_wait_for_each_other
             }

@@ -84,7 +84,7 @@ pub(crate) fn running_sums_of_blocks_and_warps(machine: &Machine) {
     assert_eq!(run.read::<i32>(y, 576), running(&x[..576], 32));
 }
 
-pub(crate) fn what_is_kept_stays_in_order_within_a_warp(machine: &Machine) {
+pub(crate) fn kept_elements_stay_in_order_within_a_warp(machine: &Machine) {
     let run = Run::new(machine, "compute_75/scan");
     let x = Random(9).vec(500, |bits| bits as i32);
     let (from, y, kept) = (run.upload(&x), run.room::<i32>(500), run.upload(&[0u32]));

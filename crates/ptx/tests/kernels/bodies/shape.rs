@@ -1,13 +1,13 @@
 //! Launch shapes of kernels.
 
-/// How many threads there are, and what they need.
+/// A launch configuration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     /// Bytes of shared memory beside what the kernel itself declares.
     pub(crate) dynamic_shared: u32,
-    /// Whether all blocks run at once.
+    /// `true` for a cooperative launch, whose blocks are all resident at once.
     pub(crate) cooperative: bool,
 }
 

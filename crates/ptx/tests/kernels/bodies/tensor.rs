@@ -1,12 +1,12 @@
 use super::inputs::Random;
 use crate::machine::{Machine, Run, args};
 
-/// Where a register's element of the first factor lies: row, column.
+/// The position of a register's element in the first factor: row, column.
 fn left(lane: usize, register: usize, index: usize, width: usize) -> (usize, usize) {
     (lane / 4 + 8 * (register % 2), lane % 4 * width + index + register / 2 * 4 * width)
 }
 
-/// Where a register's element of the second factor lies: row, column.
+/// The position of a register's element in the second factor: row, column.
 fn right(lane: usize, register: usize, index: usize, width: usize) -> (usize, usize) {
     (lane % 4 * width + index + register * 4 * width, lane / 4)
 }

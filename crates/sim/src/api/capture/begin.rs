@@ -56,6 +56,11 @@ pub(crate) fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: Ptr<CUstream_st>,
     Ok(())
 }
 
+/// The form of CUDA 10.0, which knows no modes: unsafe calls are permitted.
+pub(crate) fn cuStreamBeginCapture(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
+    cuStreamBeginCapture_v2(call, stream, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED)
+}
+
 pub(crate) fn cuStreamBeginCaptureToGraph(
     call: &Call<'_>,
     stream: Ptr<CUstream_st>,

@@ -57,7 +57,7 @@ pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: Ptr<CUstream_st>, out:
 }
 
 impl World {
-    /// True if a node of one of the sequence's other streams is not an ancestor of the origin stream's last
+    /// `true` if a node of one of the sequence's other streams is not an ancestor of the origin stream's last
     /// nodes.
     fn has_unjoined(&self, id: SequenceId) -> bool {
         let Some(sequence) = self.captures().sequences.get(&id) else { return false };

@@ -74,6 +74,16 @@ fn info(call: &Call<'_>, stream: Ptr<CUstream_st>, wanted: &Wanted) -> Status {
     wanted.count.write_if_wanted(branch.shown.len())
 }
 
+pub(crate) fn cuStreamGetCaptureInfo(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    status: Ptr<CUstreamCaptureStatus>,
+    id: Ptr<cuuint64_t>,
+) -> Status {
+    let (graph, nodes, data, count) = (Ptr::null(), Ptr::null(), Ptr::null(), Ptr::null());
+    info(call, stream, &Wanted { status, id, graph, nodes, data, count })
+}
+
 pub(crate) fn cuStreamGetCaptureInfo_v2(
     call: &Call<'_>,
     stream: Ptr<CUstream_st>,

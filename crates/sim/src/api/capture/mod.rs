@@ -16,10 +16,12 @@ mod events;
 mod info;
 mod safety;
 
-pub(crate) use begin::{cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph};
+pub(crate) use begin::{cuStreamBeginCapture, cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph};
 pub(crate) use dependencies::{cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_v2};
 pub(crate) use end::cuStreamEndCapture;
-pub(crate) use info::{cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing};
+pub(crate) use info::{
+    cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing,
+};
 pub(crate) use safety::cuThreadExchangeStreamCaptureMode;
 
 use warploom_engine::{QueueId, Work as _};

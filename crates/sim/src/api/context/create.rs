@@ -2,6 +2,7 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint};
+use std::sync::atomic::Ordering;
 
 use warploom_sys::types::{CUcontext, CUctxCreateParams, CUdevice, CUexecAffinityParam, CUresult};
 
@@ -12,12 +13,31 @@ use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::process::thread;
 
+/// `cuCtxGetApiVersion` of contexts whose device addresses have 32 bits.
+const NARROW_VERSION: u32 = 3010;
+
+/// A context for device addresses of 32 bits, for which no memory is simulated.
+pub(crate) fn cuCtxCreate(call: &Call<'_>, out: Ptr<CUcontext>, flags: c_uint, device: CUdevice) -> Status {
+    create(call, out, flags, device, Some(NARROW_VERSION))
+}
+
 pub(crate) fn cuCtxCreate_v2(call: &Call<'_>, out: Ptr<CUcontext>, flags: c_uint, device: CUdevice) -> Status {
+    create(call, out, flags, device, None)
+}
+
+fn create(call: &Call<'_>, out: Ptr<CUcontext>, flags: c_uint, device: CUdevice, api_version: Option<u32>) -> Status {
     out.required()?;
     let device = ordinal(call, device)?;
     Flags(flags).check(call, ALL_FLAGS)?;
     let mut world = call.world();
     let handle = world.add_context(call, device, Flags(flags).shown())?;
+    if let Some((context, version)) = world.contexts_mut().get_mut(handle).zip(api_version) {
+        context.api_version = version;
+        call.core().has_narrow_contexts.store(true, Ordering::Relaxed);
+    }
+    if flags & Flags::USER_COREDUMP != 0 {
+        world.coredump_mut().listen();
+    }
     thread::with_contexts(call.core().id, |stack| stack.push(handle));
     out.write(handle.as_raw())
 }

@@ -50,6 +50,15 @@ pub(crate) fn cuCtxPushCurrent_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> St
     Ok(())
 }
 
+/// The form of CUDA 2.0: a context is current to one thread, and there once.
+pub(crate) fn cuCtxPushCurrent(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
+    let pushed = Handle::from_bits(context.address());
+    if thread::with_contexts(call.core().id, |stack| stack.contains(&pushed)) {
+        return Err(call.refuse(INVALID_CONTEXT, "the context is current to this thread already"));
+    }
+    cuCtxPushCurrent_v2(call, context)
+}
+
 pub(crate) fn cuCtxPopCurrent_v2(call: &Call<'_>, context: Ptr<CUcontext>) -> Status {
     context.optional()?;
     let popped = thread::with_contexts(call.core().id, |stack| stack.pop());

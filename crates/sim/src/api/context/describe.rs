@@ -102,6 +102,11 @@ pub(crate) fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Stat
 /// Shared memory banks are always four bytes wide; the setting is accepted and has no effect.
 pub(crate) fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -> Status {
     call.context(&call.world())?;
+    check_banks(call, config)
+}
+
+/// Refuses an unknown width of shared memory banks.
+pub(crate) fn check_banks(call: &Call<'_>, config: CUsharedconfig) -> Status {
     if config.0 > CUsharedconfig::CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE.0 {
         return Err(call.refuse(INVALID_VALUE, format!("bank size {}: known are 0 to 2", config.0)));
     }

@@ -9,7 +9,7 @@ use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::limits::{Bounds, Limits, STACK_STEP};
+use crate::machine::limits::{LimitBounds, Limits, STACK_STEP};
 use crate::machine::world::World;
 
 /// Refuses a limit that this driver version does not know.
@@ -31,7 +31,7 @@ pub(crate) fn cuCtxGetLimit(call: &Call<'_>, value: Ptr<usize>, limit: CUlimit) 
     let current = call.context(&world)?;
     check(call, limit)?;
     let context = call.object(world.contexts(), current, INVALID_CONTEXT)?;
-    let bounds = Bounds::of(&call.core().topology.devices[usize::from(context.device)]);
+    let bounds = LimitBounds::of(&call.core().topology.devices[usize::from(context.device)]);
     let found = context.limits.get(limit, &bounds);
     value.write(found.map_err(|code| call.refuse(code, format!("the device has no limit {}", limit.0)))? as usize)
 }
@@ -41,7 +41,7 @@ pub(crate) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> St
     let current = call.context(&world)?;
     check(call, limit)?;
     let context = call.object(world.contexts(), current, INVALID_CONTEXT)?;
-    let bounds = Bounds::of(&call.core().topology.devices[usize::from(context.device)]);
+    let bounds = LimitBounds::of(&call.core().topology.devices[usize::from(context.device)]);
     if limit == CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE && context.heap.is_some() {
         return Err(
             call.refuse(INVALID_VALUE, "kernels have taken memory of the heap, which keeps its size from then on")
@@ -80,7 +80,7 @@ fn change(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandle, after: 
     let Some(context) = world.contexts().get(handle) else { return Err(INVALID_CONTEXT) };
     let device = usize::from(context.device);
     let spec = &call.core().topology.devices[device];
-    let (before, now) = (context.overhead, spec.context_memory + Bounds::of(spec).stacks(after.stack));
+    let (before, now) = (context.overhead, spec.context_memory + LimitBounds::of(spec).stacks(after.stack));
     world.set_limits(handle, after, now).map_err(|free| {
         let (stack, more) = (after.stack, now - before);
         call.refuse(OUT_OF_MEMORY, format!("stacks of {stack} bytes take {more} more of the device; {free} are free"))

@@ -14,14 +14,15 @@ mod order;
 
 use warploom_sys::types::{CUctx_flags, CUctx_st, CUresult};
 
-pub(crate) use self::create::{cuCtxCreate_v2, cuCtxCreate_v3, cuCtxCreate_v4};
+pub(crate) use self::create::{cuCtxCreate, cuCtxCreate_v2, cuCtxCreate_v3, cuCtxCreate_v4};
 pub(crate) use self::current::{
-    cuCtxAttach, cuCtxDetach, cuCtxGetCurrent, cuCtxPopCurrent_v2, cuCtxPushCurrent_v2, cuCtxSetCurrent,
+    cuCtxAttach, cuCtxDetach, cuCtxGetCurrent, cuCtxPopCurrent_v2, cuCtxPushCurrent, cuCtxPushCurrent_v2,
+    cuCtxSetCurrent,
 };
 pub(crate) use self::describe::{
-    cuCtxGetApiVersion, cuCtxGetCacheConfig, cuCtxGetDevice, cuCtxGetDevice_v2, cuCtxGetExecAffinity, cuCtxGetFlags,
-    cuCtxGetId, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxResetPersistingL2Cache, cuCtxSetCacheConfig,
-    cuCtxSetFlags, cuCtxSetSharedMemConfig,
+    check_banks, cuCtxGetApiVersion, cuCtxGetCacheConfig, cuCtxGetDevice, cuCtxGetDevice_v2, cuCtxGetExecAffinity,
+    cuCtxGetFlags, cuCtxGetId, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxResetPersistingL2Cache,
+    cuCtxSetCacheConfig, cuCtxSetFlags, cuCtxSetSharedMemConfig,
 };
 pub(crate) use self::end::{cuCtxDestroy_v2, destroy, drain};
 pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for, stack_of};

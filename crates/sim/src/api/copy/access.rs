@@ -4,7 +4,7 @@
 use warploom_sys::types::CUresult;
 
 use crate::api::pool::AccessLevel;
-use crate::ffi::handle::ContextHandle;
+use crate::ffi::handle::{ContextHandle, PoolHandle};
 use crate::ffi::host_memory::{Intent, is_own};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
@@ -22,9 +22,9 @@ pub(crate) enum Memory {
     Pageable,
 }
 
-/// A range of memory that was found and is accessible.
+/// An operand of a copy or fill: memory that was found and is accessible.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
+pub(crate) struct ResolvedOperand {
     pub(crate) place: SimAddress,
     pub(crate) memory: Memory,
     /// The context it was allocated in.
@@ -44,15 +44,55 @@ pub(crate) enum Named {
     Any,
 }
 
-/// The memory at an address, if `device` has the requested access to all of it.
+/// The devices whose access rights an operation needs.
+///
+/// A copy between two pools is made by the device of its stream or by the owner of its destination: one of
+/// them has to have access to both ends.
+#[derive(Clone, Copy)]
+pub(crate) struct Actor {
+    /// The device of the stream, or of the context that the call names for this end.
+    device: u16,
+    /// Destination and source, where the owner of the destination may act, too.
+    ends: Option<[u64; 2]>,
+}
+
+impl Actor {
+    /// A device that acts alone: of a fill, or of one end of a peer copy.
+    pub(crate) fn alone(device: u16) -> Self {
+        Self { device, ends: None }
+    }
+
+    /// The actors of a copy on a stream of `device`.
+    pub(crate) fn copying(device: u16, to: u64, from: u64) -> Self {
+        Self { device, ends: Some([to, from]) }
+    }
+
+    fn reaches(self, world: &World, pool: PoolHandle) -> bool {
+        world.pool_access(pool, self.device) != AccessLevel::None || self.owner_reaches_both(world)
+    }
+
+    /// True if both ends are memory of pools, and the owner of the destination has access to both.
+    fn owner_reaches_both(self, world: &World) -> bool {
+        let block = |address| match &world.memory().containing(address)?.backing {
+            Backing::Pool(block) => Some((block.pool, block.home)),
+            _ => None,
+        };
+        let Some([to, from]) = self.ends else { return false };
+        let (Some((to, Home::Device(owner))), Some((from, _))) = (block(to), block(from)) else { return false };
+        [to, from].into_iter().all(|pool| world.pool_access(pool, owner) != AccessLevel::None)
+    }
+}
+
+/// The memory at an address, if the actor has the requested access to all of it.
 pub(crate) fn find(
     call: &Call<'_>,
     world: &World,
-    device: u16,
+    actor: Actor,
     (named, address): (Named, u64),
     len: u64,
     intent: Intent,
-) -> Status<End> {
+) -> Status<ResolvedOperand> {
+    let device = actor.device;
     let refuse = |reason: String| -> CUresult { call.refuse(INVALID_VALUE, reason) };
     let outside = |reason: String| -> CUresult {
         call.found_outside(world, address, len, intent == Intent::Write);
@@ -60,7 +100,7 @@ pub(crate) fn find(
     };
     let Some(first) = world.memory().containing(address) else {
         if let Some(place) = world.graphs().memory.place(address, len).filter(|_| call.feeds_graph()) {
-            return Ok(End { place, memory: Memory::Device, owner: None, sync_memops: false });
+            return Ok(ResolvedOperand { place, memory: Memory::Device, owner: None, sync_memops: false });
         }
         return match named {
             Named::Device | Named::Filled => Err(outside(format!("{address:#x} is in no allocation of the driver's"))),
@@ -87,7 +127,7 @@ pub(crate) fn find(
                 )));
             }
             let needs_access = !is_the_hosts || named == Named::Filled;
-            if needs_access && world.pool_access(block.pool, device) == AccessLevel::None {
+            if needs_access && !actor.reaches(world, block.pool) {
                 return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
             }
             located(first)
@@ -111,7 +151,7 @@ pub(crate) fn find(
             located(first)
         }
     };
-    Ok(End { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
+    Ok(ResolvedOperand { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
 }
 
 /// Memory of pools and mappings, on a device or on the host.
@@ -121,14 +161,14 @@ fn located(allocation: &Allocation) -> Memory {
 
 /// True if work of `context` has direct access to the memory. A copy can be staged through the host; a fill
 /// cannot.
-pub(crate) fn reaches(world: &World, context: ContextHandle, end: &End) -> bool {
+pub(crate) fn reaches(world: &World, context: ContextHandle, end: &ResolvedOperand) -> bool {
     let Some(context) = world.contexts().get(context) else { return false };
     let (Side::Device(holder), Some(owner)) = (end.place.side(), end.owner) else { return true };
     holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)
 }
 
 /// Pageable memory of the program, if the range is mapped.
-fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
+fn pageable(address: u64, len: u64, intent: Intent) -> Result<ResolvedOperand, String> {
     if address == 0 {
         return Err("a null pointer".to_owned());
     }
@@ -139,5 +179,5 @@ fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
     }
     // SAFETY: mapped memory of the process, as was just found; the C caller keeps it so until the op is done.
     let place = unsafe { SimAddress::new(address, address as usize, Side::Host) };
-    Ok(End { place, memory: Memory::Pageable, owner: None, sync_memops: false })
+    Ok(ResolvedOperand { place, memory: Memory::Pageable, owner: None, sync_memops: false })
 }

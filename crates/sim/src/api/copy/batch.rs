@@ -9,7 +9,7 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUmemcpyAttributes, CUstream_st};
 
-use super::access::{Named, find};
+use super::access::{Actor, Named, find};
 use super::hint::{self, Order};
 use super::queued::Shape;
 use crate::api::stream::LEGACY;
@@ -86,8 +86,9 @@ fn line(
     }
     let device = world.queue(queue).owner.device;
     let bytes = bytes as u64;
-    let to = find(call, world, device, (Named::Any, to), bytes, Intent::Write)?;
-    let from = find(call, world, device, (Named::Any, from), bytes, Intent::Read)?;
+    let actor = Actor::copying(device, to, from);
+    let to = find(call, world, actor, (Named::Any, to), bytes, Intent::Write)?;
+    let from = find(call, world, actor, (Named::Any, from), bytes, Intent::Read)?;
     Ok(order.work(&to, &from, Shape::Line(bytes)))
 }
 

@@ -14,7 +14,7 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype, CUstream_st};
 
-use super::access::{End, Named, find};
+use super::access::{Actor, Named, ResolvedOperand, find};
 use super::peer::{party, serialized};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::host_memory::Intent;
@@ -120,7 +120,7 @@ impl Operand {
 }
 
 /// Joins two layouts into one copy; contiguous rows become one range.
-pub(super) fn shape(extent: Extent, to: (&End, &Layout), from: (&End, &Layout)) -> Shape {
+pub(super) fn shape(extent: Extent, to: (&ResolvedOperand, &Layout), from: (&ResolvedOperand, &Layout)) -> Shape {
     let Extent { width, height, depth } = extent;
     let tight =
         |layout: &Layout| (height == 1 || layout.pitch == width) && (depth == 1 || layout.slice == width * height);
@@ -156,11 +156,20 @@ fn block(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, des
 
 impl Descriptor {
     /// Both ends of a copy that is not empty, and its shape, for the devices that access the ends.
-    fn resolve(&self, call: &Call<'_>, world: &Guard<'_>, devices: [u16; 2]) -> Status<(End, End, Shape)> {
+    fn resolve(
+        &self,
+        call: &Call<'_>,
+        world: &Guard<'_>,
+        devices: [u16; 2],
+    ) -> Status<(ResolvedOperand, ResolvedOperand, Shape)> {
         let Descriptor { to, from, extent } = self;
         let (to, from) = (to.layout(call, *extent)?, from.layout(call, *extent)?);
-        let to_end = find(call, world, devices[0], to.start, to.span, Intent::Write)?;
-        let from_end = find(call, world, devices[1], from.start, from.span, Intent::Read)?;
+        let actors = match devices {
+            [device, other] if device == other => [Actor::copying(device, to.start.1, from.start.1); 2],
+            devices => devices.map(Actor::alone),
+        };
+        let to_end = find(call, world, actors[0], to.start, to.span, Intent::Write)?;
+        let from_end = find(call, world, actors[1], from.start, from.span, Intent::Read)?;
         let shape = shape(*extent, (&to_end, &to), (&from_end, &from));
         Ok((to_end, from_end, shape))
     }

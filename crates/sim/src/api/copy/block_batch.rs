@@ -9,7 +9,7 @@ use std::ffi::c_ulonglong;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY3D_BATCH_OP, CUstream_st};
 
-use super::access::{Named, find};
+use super::access::{Actor, Named, find};
 use super::batch::{Culprit, enqueue, queue};
 use super::block::{Extent, Layout, shape};
 use super::hint::{self, Order};
@@ -69,8 +69,9 @@ fn checked(call: &Call<'_>, world: &Guard<'_>, given: &CUDA_MEMCPY3D_BATCH_OP) -
 impl Checked {
     fn work(&self, call: &Call<'_>, world: &Guard<'_>, queue: QueueId) -> Status<Work> {
         let device = world.queue(queue).owner.device;
-        let to = find(call, world, device, self.to.start, self.to.span, Intent::Write)?;
-        let from = find(call, world, device, self.from.start, self.from.span, Intent::Read)?;
+        let actor = Actor::copying(device, self.to.start.1, self.from.start.1);
+        let to = find(call, world, actor, self.to.start, self.to.span, Intent::Write)?;
+        let from = find(call, world, actor, self.from.start, self.from.span, Intent::Read)?;
         let shape = shape(self.extent, (&to, &self.to), (&from, &self.from));
         Ok(self.order.work(&to, &from, shape))
     }

@@ -4,7 +4,7 @@ use warploom_sys::types::{
     CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpyFlags, CUmemcpySrcAccessOrder,
 };
 
-use super::access::{End, Memory};
+use super::access::{Memory, ResolvedOperand};
 use super::queued::Shape;
 use crate::machine::world::Work;
 
@@ -36,7 +36,7 @@ impl Order {
 
     /// The op, which reads its source when hardware does. With the order `ANY`, small host memory is read at
     /// once, so that a program that needs stream order fails.
-    pub(super) fn work(self, to: &End, from: &End, shape: Shape) -> Work {
+    pub(super) fn work(self, to: &ResolvedOperand, from: &ResolvedOperand, shape: Shape) -> Work {
         let early = match self {
             Order::Stream => false,
             Order::DuringCall => {

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
-use super::access::{Named, find};
+use super::access::{Actor, Named, find};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::host_memory::Intent;
 use crate::ffi::status::Status;
@@ -14,15 +14,16 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 
-type End = (Named, u64);
+/// An address with the memory type that the call names for it.
+type NamedAddress = (Named, u64);
 
 fn line(
     call: &Call<'_>,
     world: &mut Guard<'_>,
     queue: QueueId,
     form: Form,
-    to: End,
-    from: End,
+    to: NamedAddress,
+    from: NamedAddress,
     bytes: usize,
 ) -> Status {
     let bytes = bytes as u64;
@@ -30,28 +31,29 @@ fn line(
         return Ok(());
     }
     let device = world.queue(queue).owner.device;
-    let to = find(call, world, device, to, bytes, Intent::Write)?;
-    let from = find(call, world, device, from, bytes, Intent::Read)?;
+    let actor = Actor::copying(device, to.1, from.1);
+    let to = find(call, world, actor, to, bytes, Intent::Write)?;
+    let from = find(call, world, actor, from, bytes, Intent::Read)?;
     copy(call, world, queue, form, (to, from), Shape::Line(bytes))
 }
 
-fn now(call: &Call<'_>, to: End, from: End, bytes: usize) -> Status {
+fn now(call: &Call<'_>, to: NamedAddress, from: NamedAddress, bytes: usize) -> Status {
     let mut world = call.world();
     let queue = call.default_queue(&mut world)?;
     line(call, &mut world, queue, Form::Sync, to, from, bytes)
 }
 
-fn later(call: &Call<'_>, to: End, from: End, bytes: usize, stream: Ptr<CUstream_st>) -> Status {
+fn later(call: &Call<'_>, to: NamedAddress, from: NamedAddress, bytes: usize, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     line(call, &mut world, queue, Form::Async, to, from, bytes)
 }
 
-fn any(address: u64) -> End {
+fn any(address: u64) -> NamedAddress {
     (Named::Any, address)
 }
 
-fn device(address: CUdeviceptr) -> End {
+fn device(address: CUdeviceptr) -> NamedAddress {
     (Named::Device, address)
 }
 

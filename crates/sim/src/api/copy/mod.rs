@@ -35,7 +35,7 @@ mod operand;
 mod peer;
 mod queued;
 
-pub(crate) use access::{End, Memory, Named, find, reaches};
+pub(crate) use access::{Actor, Memory, Named, ResolvedOperand, find, reaches};
 pub(crate) use batch::enqueue as enqueue_batch;
 pub(crate) use batch::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyWithAttributesAsync};
 pub(crate) use block::{

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUctx_st, CUdeviceptr, CUstream_st};
 
-use super::access::{Named, find};
+use super::access::{Actor, Named, find};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
@@ -71,15 +71,16 @@ pub(super) fn serialized(
     Ok(())
 }
 
-type End = (CUdeviceptr, Ptr<CUctx_st>);
+/// A device address, and the context that it belongs to.
+type PeerAddress = (CUdeviceptr, Ptr<CUctx_st>);
 
 fn line(
     call: &Call<'_>,
     world: &mut Guard<'_>,
     queue: QueueId,
     form: Form,
-    to: End,
-    from: End,
+    to: PeerAddress,
+    from: PeerAddress,
     bytes: usize,
 ) -> Status {
     let bytes = bytes as u64;
@@ -87,8 +88,8 @@ fn line(
     if bytes == 0 {
         return Ok(());
     }
-    let to = find(call, world, parties[0].device, (Named::Device, to.0), bytes, Intent::Write)?;
-    let from = find(call, world, parties[1].device, (Named::Device, from.0), bytes, Intent::Read)?;
+    let to = find(call, world, Actor::alone(parties[0].device), (Named::Device, to.0), bytes, Intent::Write)?;
+    let from = find(call, world, Actor::alone(parties[1].device), (Named::Device, from.0), bytes, Intent::Read)?;
     if world.captures().hold(queue) {
         return Err(call.uncapturable(world, queue, "a copy between contexts"));
     }

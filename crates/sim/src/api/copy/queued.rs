@@ -2,7 +2,7 @@
 
 use warploom_engine::QueueId;
 
-use super::access::{End, Memory};
+use super::access::{Memory, ResolvedOperand};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
@@ -36,7 +36,7 @@ enum Return {
     Done,
 }
 
-fn when(form: Form, to: &End, from: &End, bytes: u64) -> Return {
+fn when(form: Form, to: &ResolvedOperand, from: &ResolvedOperand, bytes: u64) -> Return {
     let sync_memops = to.sync_memops || from.sync_memops;
     match (form, from.memory, to.memory) {
         (Form::Sync, Memory::Device, Memory::Device) if !sync_memops => Return::AtOnce,
@@ -57,7 +57,7 @@ impl Shape {
     }
 
     /// The operation that reads the source when it runs.
-    pub(super) fn op(self, to: &End, from: &End) -> MemoryOp {
+    pub(super) fn op(self, to: &ResolvedOperand, from: &ResolvedOperand) -> MemoryOp {
         match self {
             Shape::Line(bytes) => MemoryOp::Copy { to: to.place, from: from.place, bytes },
             Shape::Block(block) => MemoryOp::CopyBlock(Box::new(block)),
@@ -65,12 +65,12 @@ impl Shape {
     }
 
     /// The op that reads the source when it runs.
-    pub(super) fn work(self, to: &End, from: &End) -> Work {
+    pub(super) fn work(self, to: &ResolvedOperand, from: &ResolvedOperand) -> Work {
         self.op(to, from).into()
     }
 
     /// The op that writes the source's present bytes, from a staging buffer.
-    pub(super) fn staged(self, to: &End, from: &End) -> Work {
+    pub(super) fn staged(self, to: &ResolvedOperand, from: &ResolvedOperand) -> Work {
         match self {
             Shape::Line(bytes) => Work::Staged { to: to.place, bytes: from.place.take(bytes) },
             Shape::Block(block) => Work::StagedBlock(Box::new(block.staged())),
@@ -84,7 +84,7 @@ pub(super) fn copy(
     world: &mut Guard<'_>,
     queue: QueueId,
     form: Form,
-    (to, from): (End, End),
+    (to, from): (ResolvedOperand, ResolvedOperand),
     shape: Shape,
 ) -> Status {
     if world.captures().hold(queue) {

@@ -39,6 +39,13 @@ pub(crate) fn cuDeviceTotalMem_v2(call: &Call<'_>, bytes: Ptr<usize>, device: CU
     bytes.write(call.core().topology.devices[device].total_memory as usize)
 }
 
+/// The form of CUDA 2.0: a size of 32 bits, at most the largest of them.
+pub(crate) fn cuDeviceTotalMem(call: &Call<'_>, bytes: Ptr<c_uint>, device: CUdevice) -> Status {
+    bytes.write(0)?;
+    let device = ordinal(call, device)?;
+    bytes.write(c_uint::try_from(call.core().topology.devices[device].total_memory).unwrap_or(c_uint::MAX))
+}
+
 pub(crate) fn cuDeviceComputeCapability(
     call: &Call<'_>,
     major: Ptr<c_int>,

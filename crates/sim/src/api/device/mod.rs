@@ -12,7 +12,7 @@ use warploom_sys::types::CUdevice;
 pub(crate) use self::atomics::{capabilities, check as check_question, cuDeviceGetHostAtomicCapabilities};
 pub(crate) use self::attributes::{
     cuDeviceComputeCapability, cuDeviceGetAttribute, cuDeviceGetExecAffinitySupport, cuDeviceGetProperties,
-    cuDeviceGetTexture1DLinearMaxWidth, cuDeviceTotalMem_v2,
+    cuDeviceGetTexture1DLinearMaxWidth, cuDeviceTotalMem, cuDeviceTotalMem_v2,
 };
 pub(crate) use self::identity::{
     cuDeviceGetByPCIBusId, cuDeviceGetLuid, cuDeviceGetName, cuDeviceGetPCIBusId, cuDeviceGetUuid, cuDeviceGetUuid_v2,

@@ -58,7 +58,10 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     let Some(Event { context, record, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, pending) = (*context, record.filter(|record| record.time.is_none()).and_then(|record| record.op));
     let is_reached = pending.is_none_or(|op| call.core().query(&mut world, &[op]));
-    world.healthy(context)?;
+    match pending {
+        Some(_) => world.look(context)?,
+        None => world.healthy(context)?,
+    }
     if !is_reached {
         return Err(NOT_READY);
     }
@@ -78,5 +81,8 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     world.host_learns(&known);
     world.host_saw_event(handle);
     world.saw_event(handle);
-    world.healthy(context)
+    match op {
+        Some(_) => world.look(context),
+        None => world.healthy(context),
+    }
 }

@@ -11,7 +11,7 @@ use super::dependencies::{check_once, check_target, read_edges};
 use super::work::{self, Place};
 use super::{named, shown};
 use crate::ffi::handle::Handle;
-use crate::ffi::node_params::NodeParams;
+use crate::ffi::node_params::{KernelParams, NodeParams};
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
@@ -22,14 +22,14 @@ type Kind = CUgraphNodeType;
 
 /// The dependencies of a new node, as C names them.
 #[derive(Clone, Copy)]
-struct Dependencies {
+pub(super) struct Dependencies {
     nodes: ConstPtr<CUgraphNode>,
     data: ConstPtr<CUgraphEdgeData>,
     count: usize,
 }
 
 impl Dependencies {
-    fn plain(nodes: ConstPtr<CUgraphNode>, count: usize) -> Self {
+    pub(super) fn plain(nodes: ConstPtr<CUgraphNode>, count: usize) -> Self {
         Self { nodes, data: ConstPtr::null(), count }
     }
 }
@@ -86,8 +86,19 @@ pub(crate) fn cuGraphAddKernelNode_v2(
     params: ConstPtr<CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> Status {
     let given = params.read()?.into();
-    let work = |world: &mut Guard<'_>, _: Place<'_>| work::kernel(call, world, &given, KernelAttributes::default());
-    add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_KERNEL, work).map(drop)
+    add_kernel(call, out, graph, Dependencies::plain(dependencies, count), &given)
+}
+
+/// Adds a kernel node, in whichever form C passed its parameters.
+pub(super) fn add_kernel(
+    call: &Call<'_>,
+    out: Ptr<CUgraphNode>,
+    graph: Ptr<CUgraph_st>,
+    dependencies: Dependencies,
+    given: &KernelParams,
+) -> Status {
+    let work = |world: &mut Guard<'_>, _: Place<'_>| work::kernel(call, world, given, KernelAttributes::default());
+    add(call, out, graph, dependencies, Kind::CU_GRAPH_NODE_TYPE_KERNEL, work).map(drop)
 }
 
 pub(crate) fn cuGraphAddMemcpyNode(

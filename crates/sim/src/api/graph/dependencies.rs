@@ -117,8 +117,8 @@ fn read_pairs(
     Ok(pairs)
 }
 
-/// Adds edges up to the first that exists already. Nothing is added if another one is invalid. Cycles are found
-/// at instantiation.
+/// Adds edges up to the first that exists already. Nothing is added if another one is invalid. Cycles are
+/// found at instantiation.
 fn add(call: &Call<'_>, graph: Ptr<CUgraph_st>, ends: Ends, data: ConstPtr<CUgraphEdgeData>, count: usize) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;

@@ -56,8 +56,8 @@ pub(crate) fn cuGraphNodeGetEnabled(
     enabled.write(is_enabled.into())
 }
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`: the driver
-/// shows no other flags.
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`: the
+/// driver shows no other flags.
 const SHOWN: u64 = 1 | 4;
 
 pub(crate) fn cuGraphExecGetFlags(call: &Call<'_>, executable: Ptr<CUgraphExec_st>, flags: Ptr<cuuint64_t>) -> Status {

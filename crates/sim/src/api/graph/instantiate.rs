@@ -1,10 +1,10 @@
 //! Instantiation of graphs: cuGraphInstantiateWithFlags and cuGraphInstantiateWithParams.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use std::ffi::c_ulonglong;
+use std::ffi::{c_char, c_ulonglong};
 
 use warploom_sys::types::{
-    CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraph_st, CUgraphExec, CUgraphInstantiateResult, CUstream_st,
+    CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraph_st, CUgraphExec, CUgraphInstantiateResult, CUgraphNode, CUstream_st,
 };
 
 use super::named;
@@ -61,6 +61,26 @@ pub(crate) fn cuGraphInstantiateWithFlags(
     check_flags(call, flags, AUTO_FREE | ON_DEVICE | PRIORITIES)?;
     let handle = instantiate(call, &mut call.world(), graph, flags).map_err(|flaw| refused(call, &flaw))?;
     out.write(handle.as_raw())
+}
+
+/// The form of CUDA 10.0 and 11.0. The log stays empty; the machine's log has the reason of a refusal.
+pub(crate) fn cuGraphInstantiate(
+    call: &Call<'_>,
+    out: Ptr<CUgraphExec>,
+    graph: Ptr<CUgraph_st>,
+    error_node: Ptr<CUgraphNode>,
+    log: Ptr<c_char>,
+    log_bytes: usize,
+) -> Status {
+    out.required()?;
+    error_node.optional()?;
+    let result = instantiate(call, &mut call.world(), graph, 0);
+    let node = result.as_ref().err().and_then(|flaw| flaw.node);
+    error_node.write_if_wanted(node.map_or(std::ptr::null_mut(), Handle::as_raw))?;
+    if !log.is_null() && log_bytes > 0 {
+        log.write(0)?;
+    }
+    out.write(result.map_err(|flaw| refused(call, &flaw))?.as_raw())
 }
 
 /// Writes the outcome to the parameters. An upload has no effect: a launch needs none here.

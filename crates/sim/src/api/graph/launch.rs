@@ -45,6 +45,7 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
         return Err(call.uncapturable(&mut world, queue, "the launch of a graph"));
     }
     call.check_legacy(&mut world, queue)?;
+    world.afford_host(call, 0)?;
     reserve_stacks(call, &mut world, handle)?;
     let kernels = Arc::new(Kernels { core: Arc::downgrade(call.core()), function: call.function() });
     world.launch_graph(queue, handle, kernels)?;

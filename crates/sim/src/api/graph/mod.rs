@@ -22,6 +22,7 @@ mod enabled;
 mod executable;
 mod ids;
 mod instantiate;
+mod kernel_v1;
 mod launch;
 mod lifecycle;
 mod memory;
@@ -56,7 +57,10 @@ pub(crate) use executable::cuGraphExecDestroy;
 pub(crate) use ids::{
     cuGraphGetId, cuGraphNodeGetContainingGraph, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId, cuGraphNodeGetType,
 };
-pub(crate) use instantiate::{cuGraphInstantiateWithFlags, cuGraphInstantiateWithParams};
+pub(crate) use instantiate::{cuGraphInstantiate, cuGraphInstantiateWithFlags, cuGraphInstantiateWithParams};
+pub(crate) use kernel_v1::{
+    cuGraphAddKernelNode, cuGraphExecKernelNodeSetParams, cuGraphKernelNodeGetParams, cuGraphKernelNodeSetParams,
+};
 pub(crate) use launch::{cuGraphLaunch, cuGraphUpload};
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
@@ -72,7 +76,8 @@ pub(crate) use params::{
 pub(crate) use update::{
     cuGraphExecBatchMemOpNodeSetParams, cuGraphExecChildGraphNodeSetParams, cuGraphExecEventRecordNodeSetEvent,
     cuGraphExecEventWaitNodeSetEvent, cuGraphExecHostNodeSetParams, cuGraphExecKernelNodeSetParams_v2,
-    cuGraphExecMemcpyNodeSetParams, cuGraphExecMemsetNodeSetParams, cuGraphExecNodeSetParams, cuGraphExecUpdate_v2,
+    cuGraphExecMemcpyNodeSetParams, cuGraphExecMemsetNodeSetParams, cuGraphExecNodeSetParams, cuGraphExecUpdate,
+    cuGraphExecUpdate_v2,
 };
 pub(crate) use user_objects::{
     cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease, cuUserObjectRetain,

@@ -5,6 +5,7 @@ use warploom_sys::types::*;
 
 use super::{named_node, shown, work};
 use crate::ffi::handle::{Handle, NodeHandle};
+use crate::ffi::node_params::KernelParams;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Plain, Ptr};
 use crate::machine::call::Call;
@@ -52,10 +53,15 @@ pub(crate) fn cuGraphKernelNodeGetParams_v2(
     node: Ptr<CUgraphNode_st>,
     out: Ptr<CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> Status {
+    out.write(kernel_params(call, node)?)
+}
+
+/// The parameters of a kernel node.
+pub(super) fn kernel_params(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> Status<CUDA_KERNEL_NODE_PARAMS_v2> {
     let world = call.world();
     let (_, found) = named_node(call, &world, node)?;
     match &found.work {
-        NodeWork::Kernel(node) => out.write(shown::kernel_params(&world, node)),
+        NodeWork::Kernel(node) => Ok(shown::kernel_params(&world, node)),
         _ => Err(other_kind(call)),
     }
 }
@@ -66,17 +72,16 @@ pub(crate) fn cuGraphKernelNodeSetParams_v2(
     node: Ptr<CUgraphNode_st>,
     params: ConstPtr<CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> Status {
-    let given = params.read()?.into();
-    set(call, node, |world, _, old| kernel(call, world, old, &given))
+    set_kernel(call, node, &params.read()?.into())
+}
+
+/// Changes a kernel node, in whichever form C passed its parameters.
+pub(super) fn set_kernel(call: &Call<'_>, node: Ptr<CUgraphNode_st>, given: &KernelParams) -> Status {
+    set(call, node, |world, _, old| kernel(call, world, old, given))
 }
 
 /// Other work for a kernel node, with the same attributes.
-pub(super) fn kernel(
-    call: &Call<'_>,
-    world: &mut Guard<'_>,
-    old: &NodeWork,
-    given: &crate::ffi::node_params::KernelParams,
-) -> Status<NodeWork> {
+pub(super) fn kernel(call: &Call<'_>, world: &mut Guard<'_>, old: &NodeWork, given: &KernelParams) -> Status<NodeWork> {
     match old {
         NodeWork::Kernel(old) => work::kernel(call, world, given, old.attributes),
         _ => Err(other_kind(call)),

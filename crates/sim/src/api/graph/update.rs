@@ -10,7 +10,7 @@ use super::executable::named_executable;
 use super::params::{kernel, other_kind, record, wait};
 use super::{named, named_node, shown, work};
 use crate::ffi::handle::{ExecutableHandle, GraphHandle, Handle, NodeHandle};
-use crate::ffi::node_params::NodeParams;
+use crate::ffi::node_params::{KernelParams, NodeParams};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
@@ -26,6 +26,32 @@ pub(crate) fn cuGraphExecUpdate_v2(
     info: Ptr<CUgraphExecUpdateResultInfo>,
 ) -> Status {
     info.optional()?;
+    update(call, raw, graph, |outcome| info.write_if_wanted(outcome))
+}
+
+/// The form of CUDA 10.2, which tells node and result apart.
+pub(crate) fn cuGraphExecUpdate(
+    call: &Call<'_>,
+    raw: Ptr<CUgraphExec_st>,
+    graph: Ptr<CUgraph_st>,
+    node: Ptr<CUgraphNode>,
+    result: Ptr<CUgraphExecUpdateResult>,
+) -> Status {
+    node.optional()?;
+    result.optional()?;
+    update(call, raw, graph, |outcome| {
+        node.write_if_wanted(outcome.errorNode)?;
+        result.write_if_wanted(outcome.result)
+    })
+}
+
+/// Updates an executable; `tell` gets the outcome before anything is changed.
+fn update(
+    call: &Call<'_>,
+    raw: Ptr<CUgraphExec_st>,
+    graph: Ptr<CUgraph_st>,
+    tell: impl FnOnce(CUgraphExecUpdateResultInfo) -> Status,
+) -> Status {
     let mut world = call.world();
     let handle = named_executable(call, &world, raw)?;
     let graph = named(call, &world, graph)?;
@@ -36,7 +62,7 @@ pub(crate) fn cuGraphExecUpdate_v2(
     let success = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS;
     let difference = result.as_ref().err().copied().unwrap_or(Difference::new(success, None));
     let node = |node: Option<NodeHandle>| node.map_or(std::ptr::null_mut(), Handle::as_raw);
-    info.write_if_wanted(CUgraphExecUpdateResultInfo {
+    tell(CUgraphExecUpdateResultInfo {
         result: difference.result,
         errorNode: node(difference.node),
         errorFromNode: node(difference.from),
@@ -93,8 +119,17 @@ pub(crate) fn cuGraphExecKernelNodeSetParams_v2(
     node: Ptr<CUgraphNode_st>,
     params: ConstPtr<CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> Status {
-    let given = params.read()?.into();
-    set(call, executable, node, |world, old| kernel(call, world, old, &given))
+    set_executable_kernel(call, executable, node, &params.read()?.into())
+}
+
+/// Changes a kernel node of an executable, in whichever form C passed its parameters.
+pub(super) fn set_executable_kernel(
+    call: &Call<'_>,
+    executable: Ptr<CUgraphExec_st>,
+    node: Ptr<CUgraphNode_st>,
+    given: &KernelParams,
+) -> Status {
+    set(call, executable, node, |world, old| kernel(call, world, old, given))
 }
 
 pub(crate) fn cuGraphExecMemcpyNodeSetParams(

@@ -71,8 +71,8 @@ pub(super) fn kernel(
     Ok(NodeWork::Kernel(Arc::new(kernel_node(call, world, given, attributes)?)))
 }
 
-/// The context of a copy or a fill, and its device. Null means the current context or, where none is current, the
-/// context of the memory.
+/// The context of a copy or a fill, and its device. Null means the current context or, where none is current,
+/// the context of the memory.
 fn context_for(call: &Call<'_>, world: &Guard<'_>, bits: u64, addresses: [u64; 2]) -> Status<(ContextHandle, u16)> {
     if bits != 0 {
         return context_of(call, world, bits);

@@ -17,7 +17,7 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 
 /// The result of a lookup.
-enum Found {
+enum SymbolLookup {
     Function(*mut c_void),
     /// The name is known, and was introduced after the version.
     TooYoung,
@@ -33,8 +33,8 @@ pub(crate) fn cuGetProcAddress(
     flags: u64,
 ) -> Status {
     match find(call, symbol, function, version, flags)? {
-        Found::Function(address) => function.write(address),
-        Found::TooYoung | Found::Nothing => Err(CUresult::CUDA_ERROR_NOT_FOUND),
+        SymbolLookup::Function(address) => function.write(address),
+        SymbolLookup::TooYoung | SymbolLookup::Nothing => Err(CUresult::CUDA_ERROR_NOT_FOUND),
     }
 }
 
@@ -50,9 +50,9 @@ pub(crate) fn cuGetProcAddress_v2(
 ) -> Status {
     use CUdriverProcAddressQueryResult as Result;
     let (address, why) = match find(call, symbol, function, version, flags)? {
-        Found::Function(address) => (address, Result::CU_GET_PROC_ADDRESS_SUCCESS),
-        Found::TooYoung => (std::ptr::null_mut(), Result::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
-        Found::Nothing => (std::ptr::null_mut(), Result::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
+        SymbolLookup::Function(address) => (address, Result::CU_GET_PROC_ADDRESS_SUCCESS),
+        SymbolLookup::TooYoung => (std::ptr::null_mut(), Result::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
+        SymbolLookup::Nothing => (std::ptr::null_mut(), Result::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
     };
     status.write_if_wanted(why)?;
     function.write(address)
@@ -76,7 +76,7 @@ fn find(
     function: Ptr<*mut c_void>,
     version: c_int,
     flags: u64,
-) -> Status<Found> {
+) -> Status<SymbolLookup> {
     let name = symbol.text()?;
     function.required()?;
     if flags & !KNOWN_FLAGS != 0 {
@@ -90,7 +90,7 @@ fn find(
     let abis = BY_NAME.get(name).map(Vec::as_slice).unwrap_or_default();
     let named = || abis.iter().copied().filter(|known| known.version() <= driver);
     if named().next().is_none() {
-        return Ok(Found::Nothing);
+        return Ok(SymbolLookup::Nothing);
     }
     let per_thread = flags & PER_THREAD_STREAM != 0 && named().any(|known| known.per_thread().is_some());
     let since = |known: Function| match known.per_thread() {
@@ -101,8 +101,8 @@ fn find(
     let best = named().filter_map(|known| Some((since(known)?, known))).filter(|(since, _)| *since <= version).max();
     Ok(match best {
         // Hidden only after the selection, because the next candidate would be a different ABI.
-        Some((_, best)) if call.core().faults.hides(best) => Found::Nothing,
-        Some((_, best)) => Found::Function(call.core().address_of(best, per_thread)),
-        None => Found::TooYoung,
+        Some((_, best)) if call.core().faults.hides(best) => SymbolLookup::Nothing,
+        Some((_, best)) => SymbolLookup::Function(call.core().address_of(best, per_thread)),
+        None => SymbolLookup::TooYoung,
     })
 }

@@ -16,6 +16,7 @@ pub(crate) use self::lookup::{cuGetProcAddress, cuGetProcAddress_v2};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::coredump::CoredumpSettings;
 use crate::topology::number;
 
 pub(crate) fn cuInit(call: &Call<'_>, flags: c_uint) -> Status {
@@ -26,10 +27,12 @@ pub(crate) fn cuInit(call: &Call<'_>, flags: c_uint) -> Status {
     if core.topology.devices.is_empty() {
         return Err(call.refuse(CUresult::CUDA_ERROR_NO_DEVICE, "the machine has no device"));
     }
-    let _world = core.world();
+    let mut world = core.world();
     if !core.initialized.load(Ordering::Acquire) {
         core.start()
             .map_err(|error| call.refuse(CUresult::CUDA_ERROR_OPERATING_SYSTEM, format!("no thread: {error}")))?;
+        // Settings of core dumps that were made before are lost, as with the real driver.
+        *world.coredump_mut() = CoredumpSettings::default();
         core.initialized.store(true, Ordering::Release);
     }
     Ok(())

@@ -57,7 +57,7 @@ fn device(call: &Call<'_>, ordinal: i32, otherwise: CUresult) -> Status<Requeste
         .ok_or_else(|| call.refuse(otherwise, format!("{ordinal} is no device; there are {count}")))
 }
 
-/// True if the device supports concurrent managed access.
+/// `true` if the device supports concurrent managed access.
 pub(super) fn shares(topology: &Topology, device: u16) -> bool {
     topology.attribute(device.into(), number::CONCURRENT_MANAGED_ACCESS).is_some_and(|value| value != 0)
 }

@@ -29,6 +29,11 @@ impl<'c> Limits<'c> {
         self.call.core().topology.attribute(self.device, attribute).map_or(0, i32::unsigned_abs)
     }
 
+    /// Bytes per second between the processors and their memory.
+    pub(super) fn memory_bandwidth(&self) -> u64 {
+        self.call.core().topology.devices.get(self.device).map_or(0, |device| device.memory_bandwidth)
+    }
+
     /// Maximum threads of a block of a kernel.
     pub(super) fn threads(&self, facts: &Facts<'_>) -> u32 {
         let device = self.of(number::MAX_THREADS_PER_BLOCK);

@@ -37,6 +37,18 @@ fn most(settings: &Settings) -> u64 {
     if settings.allows_non_portable() { MOST } else { PORTABLE }
 }
 
+/// A launch in blocks, of a kernel whose launches count clusters. An H200 takes blocks of one thread for those that
+/// the kernel requires.
+pub(super) fn in_blocks(facts: &Facts<'_>, mut shape: Shape) -> Shape {
+    if let Some(cluster) = facts.kernel.required_cluster().filter(|_| facts.kernel.counts_clusters()) {
+        shape.grid = std::array::from_fn(|axis| shape.grid[axis].saturating_mul(cluster[axis]));
+        if shape.block == [1; 3] {
+            shape.block = facts.kernel.required_threads().unwrap_or(shape.block);
+        }
+    }
+    shape
+}
+
 /// A launch with its clusters, or those that its kernel requires, if they are valid.
 pub(super) fn of_launch(
     call: &Call<'_>,
@@ -47,7 +59,14 @@ pub(super) fn of_launch(
 ) -> Status<Shape> {
     let refuse = |reason: String| Err(call.refuse(INVALID_CLUSTER_SIZE, reason));
     let required = facts.kernel.required_cluster().or_else(|| settings.cluster());
-    let (grid, Some(cluster)) = (shape.grid, shape.cluster.or(required)) else { return Ok(shape) };
+    let (grid, Some(cluster)) = (shape.grid, shape.cluster.or(required)) else {
+        return match facts.kernel.needs_cluster() {
+            true => {
+                refuse("the kernel runs in clusters only, and neither it nor the launch gives their shape".to_owned())
+            }
+            false => Ok(shape),
+        };
+    };
     if limits.of(number::CLUSTER_LAUNCH) == 0 {
         return Err(call.refuse(NOT_SUPPORTED, "the device has no clusters"));
     }

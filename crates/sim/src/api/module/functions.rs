@@ -4,19 +4,22 @@
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
-use warploom_sys::types::{CUfunc_cache, CUfunc_st, CUfunction_attribute, CUfunctionLoadingState, CUmodule};
+use warploom_sys::types::{
+    CUfunc_cache, CUfunc_st, CUfunction_attribute, CUfunctionLoadingState, CUmodule, CUsharedconfig,
+};
 
 use super::attributes::{Limits, check_cache, parameter};
 use super::kernels;
+use crate::api::context::check_banks;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind, ModuleHandle};
-use crate::ffi::status::{INVALID_HANDLE, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::code::{Binary, Settings};
 use crate::machine::core::Guard;
 
 /// A function, with the data that calls on it need.
-pub(super) struct Found {
+pub(super) struct ResolvedFunction {
     pub(super) handle: FunctionHandle,
     pub(super) module: ModuleHandle,
     pub(super) context: ContextHandle,
@@ -28,8 +31,8 @@ pub(super) struct Found {
 }
 
 /// The function of a handle. A library's kernel is accepted, too, and means its function in the current
-/// context.
-pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc_st>) -> Status<Found> {
+/// context: launches and occupancy take both.
+pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc_st>) -> Status<ResolvedFunction> {
     let kernel = Handle::from_bits(function.address());
     if kernel.names_some(Kind::Kernel) {
         let context = call.context(world)?;
@@ -40,12 +43,12 @@ pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc
 }
 
 /// The function behind a handle, with its kernel and settings.
-pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHandle) -> Status<Found> {
+pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHandle) -> Status<ResolvedFunction> {
     let function = call.object(world.code().functions(), handle, INVALID_HANDLE)?;
     let module = call.object(world.code().modules(), function.module, INVALID_HANDLE)?;
     world.healthy(module.context)?;
     let of_kernel = kernels::settings_of(world.code(), module, function.index);
-    Ok(Found {
+    Ok(ResolvedFunction {
         handle,
         module: function.module,
         context: module.context,
@@ -56,6 +59,19 @@ pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHand
     })
 }
 
+/// The function of a handle, of any context. A library's kernel is not accepted.
+pub(super) fn function(call: &Call<'_>, world: &Guard<'_>, function: Ptr<CUfunc_st>) -> Status<ResolvedFunction> {
+    described(call, world, Handle::from_bits(function.address()))
+}
+
+/// The function of a handle that must not be null.
+fn required(call: &Call<'_>, world: &Guard<'_>, handle: Ptr<CUfunc_st>) -> Status<ResolvedFunction> {
+    if handle.is_null() {
+        return Err(call.refuse(INVALID_VALUE, "the function is null"));
+    }
+    function(call, world, handle)
+}
+
 pub(crate) fn cuFuncGetAttribute(
     call: &Call<'_>,
     value: Ptr<c_int>,
@@ -63,7 +79,7 @@ pub(crate) fn cuFuncGetAttribute(
     function: Ptr<CUfunc_st>,
 ) -> Status {
     value.required()?;
-    let found = found(call, &mut call.world(), function)?;
+    let found = self::function(call, &call.world(), function)?;
     let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
     value.write(Limits::new(call, found.device).get(&facts, &found.settings, attribute)?)
 }
@@ -75,7 +91,7 @@ pub(crate) fn cuFuncSetAttribute(
     value: c_int,
 ) -> Status {
     let mut world = call.world();
-    let found = found(call, &mut world, function)?;
+    let found = self::function(call, &world, function)?;
     let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
     let function = world.code_mut().functions_mut().get_mut(found.handle).ok_or(INVALID_HANDLE)?;
     Limits::new(call, found.device).set(&facts, &mut function.settings, attribute, value)
@@ -83,13 +99,19 @@ pub(crate) fn cuFuncSetAttribute(
 
 /// A preference without effect on a simulated device.
 pub(crate) fn cuFuncSetCacheConfig(call: &Call<'_>, function: Ptr<CUfunc_st>, wish: CUfunc_cache) -> Status {
-    found(call, &mut call.world(), function)?;
+    self::function(call, &call.world(), function)?;
     check_cache(call, wish)
+}
+
+/// Shared memory banks are always four bytes wide; the setting is accepted and has no effect.
+pub(crate) fn cuFuncSetSharedMemConfig(call: &Call<'_>, function: Ptr<CUfunc_st>, config: CUsharedconfig) -> Status {
+    self::function(call, &call.world(), function)?;
+    check_banks(call, config)
 }
 
 pub(crate) fn cuFuncGetName(call: &Call<'_>, name: Ptr<*const c_char>, function: Ptr<CUfunc_st>) -> Status {
     name.required()?;
-    let found = found(call, &mut call.world(), function)?;
+    let found = required(call, &call.world(), function)?;
     name.write(found.binary.name(found.index).ok_or(INVALID_HANDLE)?.as_ptr())
 }
 
@@ -100,20 +122,20 @@ pub(crate) fn cuFuncGetParamInfo(
     offset: Ptr<usize>,
     size: Ptr<usize>,
 ) -> Status {
-    let found = found(call, &mut call.world(), function)?;
+    let found = required(call, &call.world(), function)?;
     parameter(call, (&found.binary, found.index), index, (offset, size))
 }
 
 pub(crate) fn cuFuncGetParamCount(call: &Call<'_>, function: Ptr<CUfunc_st>, count: Ptr<usize>) -> Status {
     count.required()?;
-    let found = found(call, &mut call.world(), function)?;
+    let found = self::function(call, &call.world(), function)?;
     count.write(found.binary.facts(found.index).ok_or(INVALID_HANDLE)?.parameters().len())
 }
 
 pub(crate) fn cuFuncIsLoaded(call: &Call<'_>, state: Ptr<CUfunctionLoadingState>, function: Ptr<CUfunc_st>) -> Status {
     state.required()?;
-    let mut world = call.world();
-    let found = found(call, &mut world, function)?;
+    let world = call.world();
+    let found = self::function(call, &world, function)?;
     let is_loaded = world.code().functions().get(found.handle).is_some_and(|function| function.is_loaded);
     state.write(match is_loaded {
         true => CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED,
@@ -123,13 +145,13 @@ pub(crate) fn cuFuncIsLoaded(call: &Call<'_>, state: Ptr<CUfunctionLoadingState>
 
 pub(crate) fn cuFuncLoad(call: &Call<'_>, function: Ptr<CUfunc_st>) -> Status {
     let mut world = call.world();
-    let found = found(call, &mut world, function)?;
+    let found = self::function(call, &world, function)?;
     world.code_mut().functions_mut().get_mut(found.handle).ok_or(INVALID_HANDLE)?.is_loaded = true;
     Ok(())
 }
 
 pub(crate) fn cuFuncGetModule(call: &Call<'_>, module: Ptr<CUmodule>, function: Ptr<CUfunc_st>) -> Status {
     module.required()?;
-    let found = found(call, &mut call.world(), function)?;
+    let found = required(call, &call.world(), function)?;
     module.write(found.module.as_raw())
 }

@@ -11,7 +11,7 @@ use super::load::{binary_of, function_of, module_of};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, KernelHandle};
-use crate::ffi::status::{INVALID_HANDLE, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::code::{Binary, Code, Module, Settings};
 use crate::machine::core::Guard;
@@ -64,6 +64,10 @@ fn somewhere(
     on(call, world, kernel, device)
 }
 
+fn not_null(call: &Call<'_>, kernel: Ptr<CUkern_st>) -> Status {
+    if kernel.is_null() { Err(call.refuse(INVALID_VALUE, "the kernel is null")) } else { Ok(()) }
+}
+
 pub(crate) fn cuKernelGetFunction(call: &Call<'_>, out: Ptr<CUfunction>, kernel: Ptr<CUkern_st>) -> Status {
     out.required()?;
     let mut world = call.world();
@@ -83,6 +87,7 @@ pub(crate) fn cuKernelGetLibrary(call: &Call<'_>, out: Ptr<CUlibrary>, kernel: P
 
 pub(crate) fn cuKernelGetName(call: &Call<'_>, name: Ptr<*const c_char>, kernel: Ptr<CUkern_st>) -> Status {
     name.required()?;
+    not_null(call, kernel)?;
     let (_, binary, index) = somewhere(call, &mut call.world(), kernel)?;
     // The library keeps its decoded programs, so the name stays valid.
     name.write(binary.name(index).ok_or(INVALID_HANDLE)?.as_ptr())
@@ -96,6 +101,8 @@ pub(crate) fn cuKernelGetParamInfo(
     offset: Ptr<usize>,
     size: Ptr<usize>,
 ) -> Status {
+    not_null(call, kernel)?;
+    offset.required()?;
     let mut world = call.world();
     call.context(&world)?;
     let (_, binary, kernel) = somewhere(call, &mut world, kernel)?;
@@ -115,10 +122,10 @@ pub(crate) fn cuKernelGetAttribute(
     kernel: Ptr<CUkern_st>,
     device: CUdevice,
 ) -> Status {
-    value.required()?;
     let device = ordinal(call, device)? as u16;
     let mut world = call.world();
     let (handle, binary, index) = on(call, &mut world, kernel, device)?;
+    value.required()?;
     let facts = binary.facts(index).ok_or(INVALID_HANDLE)?;
     let kernel = world.code().kernels().get(handle).ok_or(INVALID_HANDLE)?;
     let settings = kernel.settings.get(&device).copied().unwrap_or_default();

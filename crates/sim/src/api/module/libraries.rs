@@ -148,6 +148,19 @@ pub(crate) fn cuLibraryEnumerateKernels(
     Ok(())
 }
 
+/// Unified function pointers need devices that share the host's code; no simulated device does.
+pub(crate) fn cuLibraryGetUnifiedFunction(
+    call: &Call<'_>,
+    out: Ptr<*mut c_void>,
+    library: Ptr<CUlib_st>,
+    symbol: ConstPtr<c_char>,
+) -> Status {
+    out.required()?;
+    call.object(call.world().code().libraries(), named(library), INVALID_HANDLE)?;
+    let symbol = symbol.text()?;
+    Err(call.refuse(INVALID_VALUE, format!("the library has no unified function `{symbol}`")))
+}
+
 /// The library's module in the current context.
 fn here(call: &Call<'_>, world: &mut Guard<'_>, library: Ptr<CUlib_st>) -> Status<ModuleHandle> {
     call.object(world.code().libraries(), named(library), INVALID_HANDLE)?;
@@ -168,6 +181,7 @@ fn variable(
     name: ConstPtr<c_char>,
 ) -> Status {
     let name = name.text()?;
+    variables::wanted(call, address, bytes)?;
     let mut world = call.world();
     let module = here(call, &mut world, library)?;
     let found = call.object(world.code().modules(), module, INVALID_HANDLE)?;
@@ -195,7 +209,9 @@ pub(crate) fn cuLibraryGetManaged(
     library: Ptr<CUlib_st>,
     name: ConstPtr<c_char>,
 ) -> Status {
-    let (name, mut world, handle) = (name.text()?, call.world(), named(library));
+    let name = name.text()?;
+    variables::wanted(call, address, bytes)?;
+    let (mut world, handle) = (call.world(), named(library));
     let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let device = current.map_or(0, |context| context.device);
     let binary = binary_of(call, &mut world, handle, device)?;

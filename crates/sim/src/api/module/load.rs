@@ -86,7 +86,8 @@ pub(super) fn binary_of(
         return Ok(Arc::clone(binary));
     }
     let loaded = Binary::load(&found.image, target);
-    let binary = Arc::new(loaded.map_err(|refusal| call.refuse(refusal.code, refusal.reason))?);
+    let binary =
+        Arc::new(loaded.map_err(|refusal| call.refuse_with_advice(refusal.code, refusal.reason, refusal.advice))?);
     world.code_mut().add_binary(library, target.architecture, Arc::clone(&binary));
     Ok(binary)
 }

@@ -28,18 +28,20 @@ pub(crate) use attributes::check_policy;
 pub(crate) use clusters::{cuOccupancyMaxActiveClusters, cuOccupancyMaxPotentialClusterSize};
 pub(crate) use functions::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo, cuFuncIsLoaded,
-    cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig,
+    cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedMemConfig,
 };
 pub(crate) use kernels::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName, cuKernelGetParamCount,
     cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
 };
 pub(crate) use launch::{
-    cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx, kernel_node, reserve_stack, with_attributes,
+    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchCooperativeKernel,
+    cuLaunchCooperativeKernelMultiDevice, cuLaunchGrid, cuLaunchGridAsync, cuLaunchKernel, cuLaunchKernelEx,
+    cuParamSetSize, cuParamSetf, cuParamSeti, cuParamSetv, kernel_node, reserve_stack, with_attributes,
 };
 pub(crate) use libraries::{
     cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount, cuLibraryGetManaged,
-    cuLibraryGetModule, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,
+    cuLibraryGetModule, cuLibraryGetUnifiedFunction, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,
 };
 pub(crate) use link::{cuLinkAddData_v2, cuLinkAddFile_v2, cuLinkComplete, cuLinkCreate_v2, cuLinkDestroy};
 pub(crate) use modules::{

@@ -78,6 +78,7 @@ pub(crate) fn cuModuleUnload(call: &Call<'_>, module: Ptr<CUmod_st>) -> Status {
     if !found.is_the_programs() {
         return Err(call.refuse(INVALID_HANDLE, "the module is part of a library, and goes with it"));
     }
+    world.healthy(found.context)?;
     variables::unload(call, &mut world, handle)
 }
 
@@ -87,9 +88,11 @@ pub(crate) fn cuModuleGetFunction(
     module: Ptr<CUmod_st>,
     name: ConstPtr<c_char>,
 ) -> Status {
+    let mut world = call.world();
+    call.object(world.code().modules(), named(module), INVALID_HANDLE)?;
     out.required()?;
     let name = name.text()?;
-    let function = function_of(call, &mut call.world(), named(module), name)?;
+    let function = function_of(call, &mut world, named(module), name)?;
     out.write(function.as_raw())
 }
 
@@ -124,9 +127,10 @@ pub(crate) fn cuModuleGetGlobal_v2(
     module: Ptr<CUmod_st>,
     name: ConstPtr<c_char>,
 ) -> Status {
-    let name = name.text()?;
     let world = call.world();
     let found = call.object(world.code().modules(), named(module), INVALID_HANDLE)?;
+    let name = name.text()?;
+    variables::wanted(call, address, bytes)?;
     let variable = variables::find(&found.program, &found.variables, name);
     let (start, size) =
         variable.ok_or_else(|| call.refuse(NOT_FOUND, format!("the module has no variable `{name}`")))?;

@@ -102,6 +102,6 @@ impl Options {
         if let Some(time) = self.position(CUjit_option::CU_JIT_WALL_TIME) {
             self.values.write_at(time, std::ptr::null_mut())?;
         }
-        outcome.map_err(|refusal| call.refuse(refusal.code, refusal.reason))
+        outcome.map_err(|refusal| call.refuse_with_advice(refusal.code, refusal.reason, refusal.advice))
     }
 }

@@ -1,9 +1,11 @@
 //! Module variables (`.global` and `.const`), in device memory.
 
 use warploom_ptx::Program;
+use warploom_sys::types::CUdeviceptr;
 
+use crate::ffi::Ptr;
 use crate::ffi::handle::ModuleHandle;
-use crate::ffi::status::Status;
+use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 
@@ -14,11 +16,23 @@ pub(super) fn find(program: &Program, addresses: &[u64], name: &str) -> Option<(
     Some((*address, variable.size as usize))
 }
 
+/// Refuses a query for neither the address nor the size of a variable.
+pub(super) fn wanted(call: &Call<'_>, address: Ptr<CUdeviceptr>, bytes: Ptr<usize>) -> Status {
+    if address.is_null() && bytes.is_null() {
+        return Err(call.refuse(INVALID_VALUE, "neither the address nor the size of the variable is asked for"));
+    }
+    Ok(())
+}
+
 /// Waits for all work of a module's context, and removes the module.
 pub(super) fn unload(call: &Call<'_>, world: &mut Guard<'_>, module: ModuleHandle) -> Status {
     let Some(found) = world.code().modules().get(module) else { return Ok(()) };
     let context = found.context;
-    call.wait_for_context(world, context)?;
+    // A fault that the wait finds does not keep the module.
+    match call.wait_for_context(world, context) {
+        Err(code) if world.fault_of(context) == Some(code) => {}
+        waited => waited?,
+    }
     if let Some(module) = world.code_mut().remove(module, false) {
         let library = module.library.and_then(|library| world.code().libraries().get(library));
         let shared: Vec<u64> = library.into_iter().flat_map(|library| library.managed.values().copied()).collect();

@@ -25,7 +25,11 @@ pub(crate) fn cuLaunchHostFunc(
     }
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    call.submit(&mut world, queue, Work::HostFunction { function, data: data.raw(), known: Known::default() })?;
+    call.submit(
+        &mut world,
+        queue,
+        Work::HostFunction { function, data: data.raw(), known: Known::default(), slept: 0 },
+    )?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Work of a call, enqueued on its stream or added to the graph that the stream is captured into.
 
+use smallvec::SmallVec;
 use warploom_sys::types::CUstream_st;
 
 use super::queue_of;
@@ -8,6 +9,7 @@ use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
+use crate::memory::Claim;
 use warploom_engine::{Mode, OpId, QueueId};
 
 impl Call<'_> {
@@ -35,7 +37,9 @@ impl Call<'_> {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;
-        world.enqueue_after(queue, others, work)?;
+        let claim = world.afford_work(self, &work)?;
+        let id = world.enqueue_after(queue, others, work)?;
+        world.claim_host(id, claim);
         self.get_going(world, queue)
     }
 
@@ -47,7 +51,13 @@ impl Call<'_> {
         works: impl Iterator<Item = Work>,
     ) -> Status {
         self.check_legacy(world, queue)?;
-        world.enqueue_unordered(queue, works)?;
+        let works: SmallVec<[Work; 4]> = works.collect();
+        let mut claim = Claim::default();
+        for work in &works {
+            claim.join(world.afford_work(self, work)?);
+        }
+        let id = world.enqueue_unordered(queue, works.into_iter())?;
+        world.claim_host(id, claim);
         self.get_going(world, queue)
     }
 
@@ -58,7 +68,9 @@ impl Call<'_> {
         }
         self.check_legacy(world, queue)?;
         let context = world.queue(queue).owner.context;
+        let claim = world.afford_work(self, &work)?;
         let id = world.enqueue(queue, work)?;
+        world.claim_host(id, claim);
         // The wait wakes the executors, if it cannot run the work itself.
         if self.core().mode != Mode::Threads {
             self.get_going(world, queue)?;
@@ -67,6 +79,6 @@ impl Call<'_> {
         self.wait(world, &[id])?;
         world.host_learns(&known);
         world.host_saw_idle(queue);
-        world.healthy(context)
+        world.look(context)
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status
     let context = world.queue(queue).owner.context;
     let outstanding = world.outstanding(queue);
     let is_idle = call.core().query(&mut world, &outstanding);
-    world.healthy(context)?;
+    world.look(context)?;
     if !is_idle {
         return Err(NOT_READY);
     }
@@ -40,7 +40,7 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
     world.host_learns(&known);
     world.host_saw_idle(queue);
     world.saw_queue(queue);
-    world.healthy(context)
+    world.look(context)
 }
 
 /// Refuses to wait for a captured stream, or for any stream if a capture forbids waits.

@@ -35,7 +35,7 @@ fn each_context_has_default_streams_of_its_own() {
 }
 
 #[test]
-fn what_the_legacy_stream_has_waited_for_is_before_its_followers_too() {
+fn waits_of_the_legacy_stream_order_its_followers_too() {
     let rig = Rig::new(MODE);
     let memory = Memory::new(1);
     let (legacy, apart, follower) = (rig.default_queue(LEGACY), rig.queue(1), rig.queue(0));

@@ -83,7 +83,7 @@ impl Checker {
         parts: &mut Parts<'_>,
         watched: Watched,
         touched: Touched,
-        fault: Option<KernelFault>,
+        faults: Vec<KernelFault>,
         hazards: Vec<KernelHazard>,
     ) {
         let Watched { access, known, is_part } = watched;
@@ -92,9 +92,7 @@ impl Checker {
             false => self.pending.take(access.epoch),
         };
         hazards.into_iter().for_each(|found| self.found_hazard(parts.memory, &access, found));
-        if let Some(fault) = fault {
-            self.found_fault(parts.memory, &access, fault);
-        }
+        faults.into_iter().for_each(|fault| self.found_fault(parts.memory, &access, fault));
         let mut watch = Watch::new(self, parts, &known, access, Recording::On, followers);
         let kinds = [AccessKind::Read, AccessKind::WaitValue].into_iter().zip(&touched.reads);
         for (kind, ranges) in kinds {

@@ -12,8 +12,8 @@ use crate::memory::shadow::{Access, AccessKind, Conflict, StreamInfo};
 use crate::memory::{Allocation, Backing, Registry};
 
 impl Checker {
-    /// Checks that every access to an allocation is ordered before a free: in a stream, or by the host, now. `known`
-    /// includes all that comes before the free.
+    /// Checks that every access to an allocation is ordered before a free: in a stream, or by the host, now.
+    /// `known` includes all that comes before the free.
     pub(crate) fn check_free(
         &mut self,
         parts: &mut Parts<'_>,

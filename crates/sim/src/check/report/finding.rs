@@ -11,8 +11,8 @@ use crate::memory::shadow::{AllocationInfo, Operation, StreamInfo};
 
 /// An error in a program, even if this run was right by luck.
 ///
-/// A finding is data first: every part of it can be read, compared and serialised. Its `Display` is a few lines of text for
-/// people; the first line names the error.
+/// A finding is data first: every part of it can be read, compared and serialised. Its `Display` is a few
+/// lines of text for people; the first line names the error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
@@ -36,7 +36,7 @@ pub enum FindingKind {
         second: Operation,
         /// The allocation that both touch.
         allocation: AllocationInfo,
-        /// Which of its bytes.
+        /// The bytes of it that both use.
         bytes: Range<u64>,
         /// The wait that would order them.
         missing: MissingWait,
@@ -49,7 +49,7 @@ pub enum FindingKind {
         free: Operation,
         /// The allocation that was freed.
         allocation: AllocationInfo,
-        /// Which of its bytes are used.
+        /// The bytes of it that are used.
         bytes: Range<u64>,
         /// The wait that would order the use before the free; none if the use was called after it.
         missing: Option<MissingWait>,
@@ -60,7 +60,7 @@ pub enum FindingKind {
         user: Operation,
         /// The allocation that is used; it names the call that made it.
         allocation: AllocationInfo,
-        /// Which of its bytes.
+        /// The bytes of it that are used.
         bytes: Range<u64>,
         /// The wait that would order the allocation before the use.
         missing: MissingWait,
@@ -99,7 +99,7 @@ pub enum FindingKind {
         user: Operation,
         /// The allocation, or the nearest one.
         allocation: AllocationInfo,
-        /// From where to where it wanted to go, as offsets from the start of the allocation.
+        /// The requested bytes, as offsets from the start of the allocation.
         wanted: Range<i64>,
         /// Number of these bytes that are outside.
         outside: u64,
@@ -108,9 +108,9 @@ pub enum FindingKind {
     WildPointer {
         /// The operation.
         user: Operation,
-        /// Where.
+        /// Its first address.
         address: u64,
-        /// How much.
+        /// Size in bytes.
         bytes: u64,
     },
     /// A kernel stopped before its end.
@@ -148,7 +148,8 @@ pub enum FindingKind {
         /// The thread, and the block whose memory it accesses.
         visit: Box<AbsentBlock>,
     },
-    /// A thread of a kernel uses memory of the kernels' heap after its free or out of bounds, or frees it wrongly.
+    /// A thread of a kernel uses memory of the kernels' heap after its free or out of bounds, or frees it
+    /// wrongly.
     HeapMisuse {
         /// The launch.
         user: Operation,
@@ -166,7 +167,7 @@ pub enum FindingKind {
     UninitialisedRead {
         /// The operation that reads them.
         user: Operation,
-        /// Where they are.
+        /// The allocation that is read.
         allocation: AllocationInfo,
         /// The first stretch of them.
         bytes: Range<u64>,
@@ -176,7 +177,8 @@ pub enum FindingKind {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         discarded: bool,
     },
-    /// Two threads use a graph, one of them changes it, and nothing orders the two. The driver does not lock graphs.
+    /// Two threads use a graph, one of them changes it, and nothing orders the two. The driver does not lock
+    /// graphs.
     GraphRace {
         /// The number of the graph that `cuGraphGetId` shows.
         graph: u32,
@@ -198,14 +200,14 @@ pub enum FindingKind {
         /// The call that destroyed it, if it is remembered.
         destroyed: Option<Operation>,
     },
-    /// Memory or an object was made and never given back.
+    /// Memory was never freed, or an object never destroyed.
     Leak {
         /// The memory or the object.
         what: Leaked,
-        /// Where it was made.
+        /// The call that created it.
         made: Operation,
-        /// The context or the machine that ended without it.
-        end: End,
+        /// The owner that was destroyed before it.
+        end: LeakOwner,
     },
 }
 
@@ -260,21 +262,21 @@ pub enum Leaked {
     },
     /// A stretch of reserved addresses.
     Reservation {
-        /// Where it starts.
+        /// First address.
         address: u64,
-        /// How long it is.
+        /// Size in bytes.
         bytes: u64,
     },
 }
 
-/// The end that makes a leak.
+/// The owner of leaked memory or of a leaked object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum End {
-    /// The context in which it was made.
+pub enum LeakOwner {
+    /// The context in which it was created, which was destroyed first.
     Context,
-    /// The machine.
+    /// The machine, which ended first.
     Machine,
 }
 

@@ -43,7 +43,7 @@ impl Findings {
         self.checks.is_on()
     }
 
-    /// True if the pointers that C callers pass are looked into before they are followed.
+    /// `true` if the pointers that C callers pass are looked into before they are followed.
     pub(crate) fn checks_pointers(&self) -> bool {
         self.checks.pointers
     }
@@ -53,7 +53,7 @@ impl Findings {
         if self.is_on() { self.checks.kernels } else { KernelChecks::NONE }
     }
 
-    /// True if calls remember their backtrace.
+    /// `true` if calls remember their backtrace.
     pub(crate) fn remembers_callers(&self) -> bool {
         self.checks.backtraces == Backtraces::All
     }

@@ -7,7 +7,7 @@ mod kernels;
 mod settings;
 mod text;
 
-pub use finding::{End, Finding, FindingKind, Leaked, MissingWait};
+pub use finding::{Finding, FindingKind, LeakOwner, Leaked, MissingWait};
 pub(crate) use findings::Findings;
 pub use handles::{HandleProblem, ObjectKind};
 pub(crate) use kernels::KernelHazard;

@@ -18,8 +18,9 @@ use super::finding::Finding;
 /// # }
 /// ```
 ///
-/// Checking costs time in every call that enqueues work, allocates or frees; `cargo bench -p warploom-sim --bench check`
-/// shows how much. A machine that does not check does nothing for it.
+/// Checking costs time in every call that enqueues work, allocates or frees;
+/// `cargo bench -p warploom-sim --bench check` shows how much. A machine that does not check does nothing for
+/// it.
 #[derive(Clone)]
 pub struct Checks {
     pub(crate) mode: CheckMode,
@@ -41,8 +42,8 @@ pub enum CheckMode {
     Off,
     /// The finding is kept, and the call goes on as it would have.
     Report,
-    /// The finding is kept, and the call answers `CUDA_ERROR_ILLEGAL_STATE` and does nothing. A call that the driver refuses
-    /// anyway keeps its own code.
+    /// The finding is kept, and the call answers `CUDA_ERROR_ILLEGAL_STATE` and does nothing. A call that the
+    /// driver refuses anyway keeps its own code.
     Fail,
 }
 
@@ -54,15 +55,15 @@ pub enum Backtraces {
     Off,
     /// The call in which it was found. The other call has its number. Costs nothing until there is a finding.
     Found,
-    /// Every call that takes part: each call that enqueues, allocates or frees remembers its backtrace, which takes
-    /// a few microseconds.
+    /// Every call that takes part: each call that enqueues, allocates or frees remembers its backtrace, which
+    /// takes a few microseconds.
     All,
 }
 
 /// The checks among the threads of a kernel.
 ///
-/// Kernels run several times slower for it, those that do little else than access memory a few dozen times; `cargo bench -p
-/// warploom-ptx --bench watched` shows how much each check takes.
+/// Kernels run several times slower for it, those that do little else than access memory a few dozen times;
+/// `cargo bench -p warploom-ptx --bench watched` shows how much each check takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelChecks {
@@ -141,36 +142,36 @@ impl Checks {
         self
     }
 
-    /// How host threads are taken to be ordered; without it, as they were observed.
+    /// The assumed order of host threads; [`HostOrder::Observed`] without this call.
     #[must_use]
     pub fn host_order(mut self, order: HostOrder) -> Self {
         self.host_order = order;
         self
     }
 
-    /// The checks among the threads of kernels; without it, all of them. The accesses of a kernel as a whole are checked
-    /// in any case.
+    /// The checks among the threads of kernels; without it, all of them. The accesses of a kernel as a whole
+    /// are checked in any case.
     #[must_use]
     pub fn kernels(mut self, checks: KernelChecks) -> Self {
         self.kernels = checks;
         self
     }
 
-    /// Asks the operating system about each pointer that a call reads or writes through, before it does. Without it, pointers are
-    /// not checked: a Rust program has references to point with.
+    /// Asks the operating system about each pointer that a call reads or writes through, before it does.
+    /// Without it, pointers are not checked: a Rust program has references to point with.
     ///
     /// A call with a pointer to memory that is not there or cannot be written then answers
-    /// `CUDA_ERROR_INVALID_VALUE`, and the log says which it was; otherwise such a call ends the process, as the real driver's
-    /// does. That memory is there does not say that it is the right one, or large enough for an array. Each pointer costs
-    /// a system call.
+    /// `CUDA_ERROR_INVALID_VALUE`, and the log says which it was; otherwise such a call ends the process, as
+    /// the real driver's does. That memory is there does not say that it is the right one, or large enough
+    /// for an array. Each pointer costs a system call.
     #[must_use]
     pub fn pointers(mut self, check: bool) -> Self {
         self.pointers = check;
         self
     }
 
-    /// Calls a function with each finding when the call it was found in is about to return, on that call's thread, and
-    /// with the leaks when the machine ends. Without it findings are told as `tracing` warnings.
+    /// Calls a function with each finding when the call it was found in is about to return, on that call's
+    /// thread, and with the leaks when the machine ends. Without it findings are told as `tracing` warnings.
     #[must_use]
     pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Self {
         self.sink = Some(Arc::new(sink));

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::finding::{End, Finding, FindingKind, Leaked, MissingWait};
+use super::finding::{Finding, FindingKind, LeakOwner, Leaked, MissingWait};
 use super::kernels::RacedMemory;
 use crate::memory::shadow::{AccessKind, AllocationInfo, Frame, GraphNode, Operation, StreamInfo, StreamKind};
 
@@ -89,7 +89,7 @@ struct Advice<'a> {
 }
 
 impl Advice<'_> {
-    /// True if both operations are nodes of the same graph, and not of one inside it.
+    /// `true` if both operations are nodes of the same graph, and not of one inside it.
     fn is_in_one_graph(&self) -> bool {
         let graph = |operation: &Operation| operation.node.as_ref().map(|node| node.graph);
         graph(self.first) == graph(self.second)
@@ -294,9 +294,9 @@ impl Display for FindingKind {
             }
             FindingKind::Leak { what, made, end } => {
                 let end = match (end, what) {
-                    (End::Context, Leaked::Memory(_)) => "their context was destroyed",
-                    (End::Context, _) => "its context was destroyed",
-                    (End::Machine, _) => "the machine ended",
+                    (LeakOwner::Context, Leaked::Memory(_)) => "their context was destroyed",
+                    (LeakOwner::Context, _) => "its context was destroyed",
+                    (LeakOwner::Machine, _) => "the machine ended",
                 };
                 match what {
                     Leaked::Memory(allocation) => write!(formatter, "leak: {allocation}, were not freed when {end}"),

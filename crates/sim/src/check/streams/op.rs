@@ -31,7 +31,8 @@ impl Checker {
         self.findings.judge(found)
     }
 
-    /// Checks ops that are about to be enqueued one after the other, all or none of them, without remembering them.
+    /// Checks ops that are about to be enqueued one after the other, all or none of them, without remembering
+    /// them.
     pub(crate) fn check_ahead(
         &mut self,
         parts: &mut Parts<'_>,
@@ -47,8 +48,9 @@ impl Checker {
         self.findings.judge(found)
     }
 
-    /// Checks ops that stand behind a queue's newest and have no order among themselves, so that each is a timeline of its
-    /// own. The next op of the queue comes behind them all: `known`, the queue's clock, includes them afterwards.
+    /// Checks ops that stand behind a queue's newest and have no order among themselves, so that each is a
+    /// timeline of its own. The next op of the queue comes behind them all: `known`, the queue's clock,
+    /// includes them afterwards.
     pub(crate) fn check_batch(
         &mut self,
         parts: &mut Parts<'_>,
@@ -82,7 +84,7 @@ impl Checker {
         Ok(())
     }
 
-    /// True if a finding stops the call that it is found in.
+    /// `true` if a finding stops the call that it is found in.
     pub(crate) fn fails_calls(&self) -> bool {
         self.findings.fails_calls()
     }

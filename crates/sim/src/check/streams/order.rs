@@ -3,8 +3,8 @@
 use crate::check::report::MissingWait;
 use crate::memory::shadow::{Access, Operation, StreamInfo};
 
-/// The wait that would order a use behind the allocation. Memory that a thread allocates is there for its streams at once;
-/// only another thread can come too early.
+/// The wait that would order a use behind the allocation. Memory that a thread allocates is there for its
+/// streams at once; only another thread can come too early.
 pub(in crate::check) fn missing_since_birth(born: &Access, user: Option<StreamInfo>) -> MissingWait {
     match born.stream {
         Some(stream) => missing(Some(stream), user),

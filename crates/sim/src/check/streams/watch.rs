@@ -147,8 +147,8 @@ impl<'a, 'p> Watch<'a, 'p> {
         let second = self.access.operation(caller.as_ref());
         let is_same_call = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
         let (missing, first) = (missing(first.stream, self.access.stream), first.operation(None));
-        // The rows of one copy are touched one after the other, and so are pages that are discarded and prefetched in one
-        // go; the pair is the same.
+        // The rows of one copy are touched one after the other, and so are pages that are discarded and
+        // prefetched in one go; the pair is the same.
         let is_first = |other: &Operation| {
             other.call == first.call && other.node == first.node && other.access.is_like(first.access)
         };
@@ -181,7 +181,8 @@ impl<'a, 'p> Watch<'a, 'p> {
         }
     }
 
-    /// Marks the destination of a copy as written where its source is; reports unwritten bytes that reach the host.
+    /// Marks the destination of a copy as written where its source is; reports unwritten bytes that reach the
+    /// host.
     fn carry(&mut self, from: SimAddress, to: SimAddress, bytes: u64) {
         let missing = self.unwritten(from.address(), bytes);
         if missing.is_empty() {

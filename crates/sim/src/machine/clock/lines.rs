@@ -1,13 +1,14 @@
-//! The connections of a machine, each busy until some time in each direction.
+//! The connections of a machine, each with bookings in each direction.
 
 use std::collections::HashMap;
 
 use warploom_engine::Period;
 
+use super::bookings::Bookings;
 use crate::memory::Side;
 use crate::topology::{LinkKind, Topology};
 
-/// What host memory moves in a second, for copies that do not leave the host.
+/// Bandwidth of host memory, for copies that do not leave the host.
 const HOST_BYTES_PER_SECOND: u64 = 20_000_000_000;
 
 /// One direction of something that moves bytes.
@@ -27,11 +28,19 @@ enum Line {
     Memory(u16),
 }
 
-/// What a transfer goes over.
+/// The path of a transfer: its lines, latency and bandwidth.
 struct Path {
     lines: [Option<Line>; 2],
     latency_ns: u64,
     bytes_per_second: u64,
+}
+
+impl Path {
+    /// Nanoseconds that bytes occupy it.
+    fn moving(&self, bytes: u64) -> u64 {
+        let nanoseconds = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second.max(1));
+        u64::try_from(nanoseconds).unwrap_or(u64::MAX)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -44,7 +53,7 @@ struct HostLink {
 pub(super) struct Lines {
     devices: Vec<HostLink>,
     peers: HashMap<(u16, u16), Peer>,
-    busy_until: HashMap<Line, u64>,
+    bookings: HashMap<Line, Bookings>,
 }
 
 #[derive(Clone, Copy)]
@@ -73,31 +82,43 @@ impl Lines {
                 ((accessor as u16, owner as u16), peer)
             })
             .collect();
-        Self { devices, peers, busy_until: HashMap::new() }
+        Self { devices, peers, bookings: HashMap::new() }
     }
 
     /// Moves bytes: from when the way is free until the last one arrives.
-    pub(super) fn transfer(&mut self, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
+    pub(super) fn transfer(&mut self, number: u64, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
         let path = self.path(from, to);
-        // What stays in one memory is read and written there.
+        // A copy within one memory reads and writes it.
         let bytes = if from == to { bytes.saturating_mul(2) } else { bytes };
-        self.book(&path, bytes, earliest)
+        self.book(number, &path, bytes, earliest)
     }
 
     /// Writes bytes of a device's own memory.
-    pub(super) fn fill(&mut self, own: Side, bytes: u64, earliest: u64) -> Period {
+    pub(super) fn fill(&mut self, number: u64, own: Side, bytes: u64, earliest: u64) -> Period {
         let path = self.path(own, own);
-        self.book(&path, bytes, earliest)
+        self.book(number, &path, bytes, earliest)
     }
 
-    fn book(&mut self, path: &Path, bytes: u64, earliest: u64) -> Period {
+    /// Nanoseconds that a transfer takes alone.
+    pub(super) fn duration(&self, from: Side, to: Side, bytes: u64) -> u64 {
+        let path = self.path(from, to);
+        path.moving(bytes).saturating_add(path.latency_ns)
+    }
+
+    fn book(&mut self, number: u64, path: &Path, bytes: u64, earliest: u64) -> Period {
         let lines = || path.lines.into_iter().flatten();
-        let free = lines().filter_map(|line| self.busy_until.get(&line).copied()).max().unwrap_or(0);
-        let start = earliest.max(free);
-        let moving = u128::from(bytes) * 1_000_000_000 / u128::from(path.bytes_per_second.max(1));
-        let moved = start.saturating_add(u64::try_from(moving).unwrap_or(u64::MAX));
+        let (moving, mut start) = (path.moving(bytes), earliest);
+        loop {
+            let booked = lines().filter_map(|line| self.bookings.get(&line));
+            let free = booked.map(|bookings| bookings.gap(number, start, moving)).max().unwrap_or(start);
+            if free == start {
+                break;
+            }
+            start = free;
+        }
+        let moved = start.saturating_add(moving);
         for line in lines() {
-            self.busy_until.insert(line, moved);
+            self.bookings.entry(line).or_default().take(number, start, moved);
         }
         Period { start, end: moved.saturating_add(path.latency_ns) }
     }

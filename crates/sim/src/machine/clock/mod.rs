@@ -1,41 +1,62 @@
 //! Virtual time: how long work would take on the modelled machine.
 //!
 //! Host time moves a little with every call, and jumps when a host thread has waited for something that ended later. An
-//! op starts when its predecessors, its queue and the links it needs are free, and takes a start-up, the link's latency,
-//! and its bytes at the link's bandwidth. Two transfers over one link in one direction follow each other. Plausible and
-//! reproducible, not predictive.
+//! op starts when its predecessors, its queue and the parts of the device that it needs are free. A transfer takes a
+//! start-up, the link's latency, and its bytes at the link's bandwidth; two over one link in one direction follow each
+//! other. A kernel takes a start-up and the cycles of its blocks, and shares the multiprocessors with others if they do
+//! not all fit. Plausible and reproducible, not predictive.
 //!
-//! On a machine with threads of its own, host time is also never behind the real clock: a program that sleeps between
-//! two records sees it, and so does one that keeps a stream waiting. The other modes know no real time, and so give the
-//! same times on every run.
+//! Real time does not count, so the same calls give the same times on every run and under any load. The exception are
+//! sleeps of host threads, on a machine with threads of its own: a program that sleeps between two records sees it.
 
+mod bookings;
 mod lines;
 
 use std::collections::HashMap;
-use std::time::Instant;
 
+use bookings::Bookings;
+pub(crate) use bookings::{Demand, WHOLE};
 use lines::Lines;
 use warploom_engine::{Mode, Period};
 
 use crate::machine::work::Work;
 use crate::memory::{MemoryOp, Residence, Side, Transfer};
+use crate::process::sleep::Mark;
 use crate::topology::Topology;
 
-/// What one driver call costs the host.
+/// Host time of one driver call.
 const HOST_CALL_NS: u64 = 500;
-/// What starting any op costs a device.
+/// Device time to start an op.
 const START_NS: u64 = 1_000;
-/// What a record costs, and how finely it can tell the time.
+/// Time of an event record, and the resolution of its timestamp.
 pub(crate) const TICK_NS: u64 = 500;
 /// Words whose last write is remembered.
 const REMEMBERED: usize = 4096;
 
+/// An op, as the clock sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timed {
+    /// The place of its call, where ends are booked in the order of calls.
+    pub(crate) number: Option<u64>,
+    pub(crate) device: u16,
+    /// The time at which its predecessors and its queue are done.
+    pub(crate) earliest: u64,
+    /// True if it had to wait for memory to change.
+    pub(crate) has_parked: bool,
+}
+
 pub(crate) struct Clock {
     now: u64,
-    /// When the machine began, if it keeps up with the real clock.
-    real: Option<Instant>,
+    /// `true` if sleeps of host threads count.
+    sees_sleep: bool,
+    /// The host thread that made the last call.
+    host: Option<Mark>,
     lines: Lines,
-    /// When each word was last written by an op that a wait could be waiting for.
+    /// The multiprocessors of each device.
+    processors: Vec<Bookings>,
+    /// Ops that were booked.
+    booked: u64,
+    /// The time of each word's last write by an op that a wait could be waiting for.
     written: HashMap<u64, u64>,
 }
 
@@ -43,28 +64,45 @@ impl Clock {
     pub(crate) fn new(topology: &Topology, mode: Mode) -> Self {
         Self {
             now: 1_000,
-            real: (mode == Mode::Threads).then(Instant::now),
+            sees_sleep: mode == Mode::Threads,
+            host: None,
             lines: Lines::new(topology),
+            processors: topology.devices.iter().map(|_| Bookings::default()).collect(),
+            booked: 0,
             written: HashMap::new(),
         }
     }
 
     /// A host thread made a call; the time it is now.
     pub(crate) fn host_call(&mut self) -> u64 {
+        self.host_is_back();
         self.now += HOST_CALL_NS;
-        self.now()
+        self.now
+    }
+
+    /// A host thread that may have slept is in a call again.
+    pub(crate) fn host_is_back(&mut self) {
+        if self.sees_sleep {
+            let (mark, slept) = Mark::renew();
+            self.now = self.now.saturating_add(slept);
+            self.host = Some(mark);
+        }
+    }
+
+    /// A host thread is done with waiting.
+    pub(crate) fn host_leaves(&mut self) {
+        if self.sees_sleep {
+            self.host = Some(Mark::set());
+        }
     }
 
     /// A host thread was busy with something else for a while.
     pub(crate) fn host_spends(&mut self, nanoseconds: u64) {
-        self.now = self.now().saturating_add(nanoseconds);
+        self.now = self.now.saturating_add(nanoseconds);
     }
 
     /// The host's time.
-    pub(crate) fn now(&mut self) -> u64 {
-        if let Some(real) = self.real {
-            self.now = self.now.max(u64::try_from(real.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        }
+    pub(crate) fn now(&self) -> u64 {
         self.now
     }
 
@@ -73,26 +111,59 @@ impl Clock {
         self.now = self.now.max(time);
     }
 
-    /// When a record that is reached at `time` is done.
+    /// The time at which a record that is reached at `time` is done.
     pub(crate) fn record(time: u64) -> u64 {
         (time / TICK_NS + 1) * TICK_NS
     }
 
-    /// Runs work of a device that could start at `earliest`; when it does and when it ends. `has_parked` if it had to wait
-    /// for memory to change.
-    pub(crate) fn run<S>(&mut self, work: &Work<S>, device: u16, earliest: u64, has_parked: bool) -> Period {
+    /// The start of a kernel that is reached at `time`.
+    pub(crate) fn kernel_start(time: u64) -> u64 {
+        time + START_NS
+    }
+
+    /// The end of work of a device if nothing else ran, or of the part that has been done.
+    pub(crate) fn alone<S>(&self, work: &Work<S>, device: u16, earliest: u64) -> u64 {
+        let begin = Self::kernel_start(earliest);
+        match work {
+            Work::Task(task) => begin.saturating_add(task.demand().alone()),
+            _ => match work.transfer() {
+                Some(Transfer { from, to, bytes }) => {
+                    let from = from.unwrap_or(Side::Device(device));
+                    begin.saturating_add(self.lines.duration(from, to, bytes))
+                }
+                None => earliest,
+            },
+        }
+    }
+
+    /// Runs work: when it starts and when it ends.
+    pub(crate) fn run<S>(&mut self, work: &Work<S>, op: Timed) -> Period {
+        let Timed { number, device, earliest, has_parked } = op;
+        self.booked += 1;
+        let number = number.unwrap_or(self.booked);
         match work.transfer() {
-            Some(Transfer { from: Some(from), to, bytes }) => return self.transfer(from, to, bytes, earliest),
-            Some(Transfer { from: None, to, bytes }) => return self.fill(Side::Device(device), to, bytes, earliest),
+            Some(Transfer { from: Some(from), to, bytes }) => {
+                return self.transfer(number, from, to, bytes, earliest);
+            }
+            Some(Transfer { from: None, to, bytes }) => {
+                return self.fill(number, Side::Device(device), to, bytes, earliest);
+            }
             None => {}
         }
         let end = match work {
             Work::Join | Work::Release(_) | Work::Hook(_) => earliest,
             Work::Record { .. } => Self::record(earliest),
-            Work::Task(_) | Work::Away => earliest + START_NS,
-            Work::HostFunction { .. } | Work::Callback { .. } | Work::Destructors(_) => {
-                let returned = if self.real.is_some() { self.now() } else { 0 };
-                returned.max(earliest + START_NS)
+            Work::Task(task) => {
+                let (demand, begin) = (task.demand(), Self::kernel_start(earliest));
+                let Some(processors) = self.processors.get_mut(usize::from(device)).filter(|_| demand.share > 0) else {
+                    return Period { start: earliest, end: begin };
+                };
+                let Period { start, end } = processors.kernel(number, begin, demand);
+                return Period { start: start - START_NS, end };
+            }
+            Work::HostFunction { slept, .. } if self.sees_sleep => earliest + START_NS + slept,
+            Work::Away | Work::HostFunction { .. } | Work::Callback { .. } | Work::Destructors(_) => {
+                earliest + START_NS
             }
             Work::Memory(MemoryOp::WriteValue { to, .. }) => {
                 let end = earliest + START_NS;
@@ -104,7 +175,9 @@ impl Clock {
             }
             Work::Memory(MemoryOp::WaitValue { at, .. }) => {
                 let written = self.written.get(&at.address()).copied().unwrap_or(0);
-                let seen = if has_parked { self.now() } else { 0 };
+                // The host wrote it, after a sleep that no call has told of yet.
+                let slept = self.host.map_or(0, |host| host.slept());
+                let seen = if has_parked { self.now.saturating_add(slept) } else { 0 };
                 (earliest + START_NS).max(written).max(seen)
             }
             Work::Migrate(migration) => {
@@ -112,7 +185,7 @@ impl Clock {
                     return Period { start: earliest, end: earliest + START_NS };
                 };
                 let moves = migration.moved.iter();
-                let periods = moves.map(|(from, bytes)| self.transfer(*from, to, *bytes, earliest));
+                let periods = moves.map(|(from, bytes)| self.transfer(number, *from, to, *bytes, earliest));
                 return periods.fold(Period { start: u64::MAX, end: 0 }, |all, one| Period {
                     start: all.start.min(one.start),
                     end: all.end.max(one.end),
@@ -125,16 +198,16 @@ impl Clock {
     }
 
     /// The start-up ends just when the way is free.
-    fn transfer(&mut self, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
-        let Period { start, end } = self.lines.transfer(from, to, bytes, earliest + START_NS);
+    fn transfer(&mut self, number: u64, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
+        let Period { start, end } = self.lines.transfer(number, from, to, bytes, earliest + START_NS);
         Period { start: start - START_NS, end }
     }
 
-    fn fill(&mut self, own: Side, to: Side, bytes: u64, earliest: u64) -> Period {
+    fn fill(&mut self, number: u64, own: Side, to: Side, bytes: u64, earliest: u64) -> Period {
         if own != to {
-            return self.transfer(own, to, bytes, earliest);
+            return self.transfer(number, own, to, bytes, earliest);
         }
-        let Period { start, end } = self.lines.fill(own, bytes, earliest + START_NS);
+        let Period { start, end } = self.lines.fill(number, own, bytes, earliest + START_NS);
         Period { start: start - START_NS, end }
     }
 }
@@ -161,8 +234,14 @@ mod tests {
         Ok((Clock::new(&topology, Mode::Deterministic(Order::Eager)), topology))
     }
 
+    /// The next op, numbered in the order of the test.
+    fn at(clock: &mut Clock, earliest: u64) -> Timed {
+        Timed { number: Some(clock.host_call()), device: 0, earliest, has_parked: false }
+    }
+
     fn copy(clock: &mut Clock, from: Side, to: Side, bytes: u64, earliest: u64) -> u64 {
-        clock.run(&work(MemoryOp::Copy { to: place(to), from: place(from), bytes }), 0, earliest, false).end
+        let op = at(clock, earliest);
+        clock.run(&work(MemoryOp::Copy { to: place(to), from: place(from), bytes }), op).end
     }
 
     #[test]
@@ -213,10 +292,10 @@ mod tests {
     fn a_wait_does_not_end_before_the_write_that_ends_it() -> Result<(), crate::topology::TopologyError> {
         let (mut clock, _) = clock("h200")?;
         let word = place(Side::Device(0));
-        let written = clock.run(&work(MemoryOp::WriteValue { to: word, value: 1, wide: false }), 0, 9_000_000, false);
-        let compare = crate::memory::Compare::Equal;
-        let waited =
-            clock.run(&work(MemoryOp::WaitValue { at: word, value: 1, wide: false, compare }), 0, 1_000, false);
+        let write = at(&mut clock, 9_000_000);
+        let written = clock.run(&work(MemoryOp::WriteValue { to: word, value: 1, wide: false }), write);
+        let (compare, wait) = (crate::memory::Compare::Equal, at(&mut clock, 1_000));
+        let waited = clock.run(&work(MemoryOp::WaitValue { at: word, value: 1, wide: false, compare }), wait);
         assert_eq!(waited.end, written.end);
         Ok(())
     }

@@ -41,6 +41,9 @@ impl Binary {
             Some(name) => Refusal::unresolved(&name),
             None => Refusal::mistake(&error),
         })?;
+        for warning in program.warnings() {
+            tracing::warn!(target: "warploom::sim", "PTX {warning}");
+        }
         let names = program.kernels().map(|kernel| CString::new(kernel.name()).unwrap_or_default()).collect();
         Ok(Self { program, names, architecture: target.architecture, max_registers: image.max_registers })
     }

@@ -3,6 +3,7 @@
 mod binary;
 mod freed_blocks;
 pub(crate) mod image;
+mod launch_state;
 mod link;
 pub(crate) mod runtime;
 mod settings;
@@ -14,6 +15,7 @@ use warploom_ptx::Program;
 
 pub(crate) use binary::{Binary, Facts};
 pub(crate) use freed_blocks::{FreedBlock, FreedBlocks, KEPT, MARGINS, room};
+pub(crate) use launch_state::{LaunchState, MOST_ARGUMENT_BYTES};
 pub(crate) use link::{Link, LinkState, Log, Logs};
 pub(crate) use settings::Settings;
 
@@ -55,6 +57,8 @@ pub(crate) struct Function {
     pub(crate) index: usize,
     pub(crate) settings: Settings,
     pub(crate) is_loaded: bool,
+    /// The configuration of `cuLaunch`, after its first use.
+    pub(crate) launch_state: Option<Box<LaunchState>>,
 }
 
 /// A library: code without a context.
@@ -127,7 +131,7 @@ impl Code {
         if let Some(function) = found.functions.get(&index) {
             return Ok(*function);
         }
-        let function = Function { module, index, settings: Settings::default(), is_loaded: false };
+        let function = Function { module, index, settings: Settings::default(), is_loaded: false, launch_state: None };
         let handle = self.functions.insert(function).ok_or(OUT_OF_MEMORY)?;
         found.functions.insert(index, handle);
         Ok(handle)
@@ -204,7 +208,7 @@ impl Code {
     pub(crate) fn remove(&mut self, handle: ModuleHandle, is_orphan: bool) -> Option<Module> {
         let module = if is_orphan { self.modules.orphan(handle) } else { self.modules.remove(handle) }?;
         for function in module.functions.values() {
-            let _ = if is_orphan { self.functions.orphan(*function) } else { self.functions.remove(*function) };
+            drop(if is_orphan { self.functions.orphan(*function) } else { self.functions.remove(*function) });
         }
         if let Some(library) = module.library.and_then(|library| self.libraries.get_mut(library)) {
             library.modules.remove(&module.context);

@@ -28,7 +28,7 @@ impl Settings {
         self.carveout.and_then(|percent| u32::try_from(percent).ok())
     }
 
-    /// True if cluster sizes beyond the portable limit are allowed.
+    /// `true` if cluster sizes beyond the portable limit are allowed.
     pub(crate) fn allows_non_portable(&self) -> bool {
         self.non_portable_cluster.is_some_and(|allowed| allowed != 0)
     }

@@ -6,18 +6,18 @@ use super::{Edge, Graphs, NodeWork};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
 
 impl Graphs {
-    /// True if a graph, or a graph inside it, has a node that matches.
+    /// `true` if a graph, or a graph inside it, has a node that matches.
     pub(crate) fn has_inside(&self, graph: GraphHandle, matches: impl Fn(&NodeWork) -> bool) -> bool {
         self.all_in(graph).into_iter().any(|graph| self.nodes_of(graph).any(|(_, node)| matches(&node.work)))
     }
 
-    /// True if a graph is a body of a conditional node.
+    /// `true` if a graph is a body of a conditional node.
     pub(crate) fn is_body(&self, graph: GraphHandle) -> bool {
         let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
         owner.is_some_and(|owner| matches!(owner.work, NodeWork::Conditional(_)))
     }
 
-    /// True if a graph is another one, or inside it.
+    /// `true` if a graph is another one, or inside it.
     pub(crate) fn is_within(&self, inner: GraphHandle, outer: GraphHandle) -> bool {
         let mut graph = inner;
         while graph != outer {
@@ -28,8 +28,8 @@ impl Graphs {
         true
     }
 
-    /// A copy of a graph and of the graphs in its child nodes, with their references to user objects. `None` if
-    /// all handles are used; then there is no copy of a part either.
+    /// A copy of a graph and of the graphs in its child nodes, with their references to user objects. `None`
+    /// if all handles are used; then there is no copy of a part either.
     pub(crate) fn copy(&mut self, graph: GraphHandle) -> Option<GraphHandle> {
         let copy = self.create(false, None)?;
         if self.copy_into(graph, copy).is_none() {

@@ -23,7 +23,7 @@ impl Object for Condition {
 pub(crate) enum ConditionalKind {
     /// Runs the first body if the value is not 0, otherwise the second, if there is one.
     If,
-    /// Runs the body again and again while the value is not 0.
+    /// Runs the body repeatedly while the value is not 0.
     While,
     /// Runs the body whose index is the value, if there is one.
     Switch,

@@ -29,14 +29,14 @@ impl Edge {
         Self { node, data: Self::PLAIN }
     }
 
-    /// True if it connects whole nodes.
+    /// `true` if it connects whole nodes.
     pub(crate) fn is_plain(&self) -> bool {
         self.data == Self::PLAIN
     }
 }
 
 impl Graphs {
-    /// True if one node depends directly on another.
+    /// `true` if one node depends directly on another.
     pub(crate) fn has_edge(&self, from: NodeHandle, to: NodeHandle) -> bool {
         let (Some(before), Some(after)) = (self.nodes.get(from), self.nodes.get(to)) else { return false };
         if before.dependents.len() < after.dependencies.len() {

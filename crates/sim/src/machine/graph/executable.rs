@@ -153,7 +153,7 @@ impl Executable {
         }
     }
 
-    /// True if a node runs when the executable is launched.
+    /// `true` if a node runs when the executable is launched.
     pub(crate) fn is_enabled(&self, node: NodeHandle) -> Option<bool> {
         self.step(node).map(|step| step.is_enabled)
     }

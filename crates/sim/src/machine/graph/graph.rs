@@ -45,7 +45,7 @@ impl Graph {
         self.nodes.iter().copied().flatten()
     }
 
-    /// True if the program has to destroy it.
+    /// `true` if the program has to destroy it.
     pub(crate) fn is_the_programs(&self) -> bool {
         !self.is_captured && self.owner.is_none()
     }
@@ -151,7 +151,7 @@ impl Graphs {
         Some(node)
     }
 
-    /// True if a node belongs to a graph.
+    /// `true` if a node belongs to a graph.
     pub(crate) fn is_in(&self, node: NodeHandle, graph: GraphHandle) -> bool {
         self.nodes.get(node).is_some_and(|node| node.graph == graph)
     }

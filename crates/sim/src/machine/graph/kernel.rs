@@ -21,13 +21,13 @@ pub(crate) struct KernelNode {
 pub(crate) enum ShownArguments {
     /// A pointer to each argument.
     Each(Box<[*mut c_void]>),
-    /// `CU_LAUNCH_PARAM_BUFFER_POINTER`, the buffer, `CU_LAUNCH_PARAM_BUFFER_SIZE`, a pointer to its size, and the
-    /// end.
+    /// `CU_LAUNCH_PARAM_BUFFER_POINTER`, the buffer, `CU_LAUNCH_PARAM_BUFFER_SIZE`, a pointer to its size,
+    /// and the end.
     Extra { list: Box<[*mut c_void; 5]>, _size: Box<usize> },
 }
 
-// SAFETY: the raw pointers lead into memory that the same node holds. They are only given to C, and nothing changes
-// through a shared reference.
+// SAFETY: the raw pointers lead into memory that the same node holds. They are only given to C, and nothing
+// changes through a shared reference.
 #[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
 unsafe impl Send for ShownArguments {}
 // SAFETY: as above.
@@ -83,7 +83,7 @@ impl KernelNode {
         Self { call, named, shown, attributes }
     }
 
-    /// True if the arguments were passed as `extra`.
+    /// `true` if the arguments were passed as `extra`.
     pub(crate) fn is_extra(&self) -> bool {
         matches!(self.shown, ShownArguments::Extra { .. })
     }

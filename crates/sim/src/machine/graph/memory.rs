@@ -10,6 +10,7 @@
 //! stays charged until it is trimmed; launches that do not run at once share it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 use super::Graphs;
 use crate::ffi::handle::{GraphHandle, NodeHandle};
@@ -195,6 +196,17 @@ impl GraphMemory {
                 }
             }
         }
+    }
+
+    /// The granule around an address of a device, while memory in it is allocated, and where the simulator
+    /// finds its first byte.
+    pub(crate) fn mapped(&self, device: u16, address: u64) -> Option<(Range<u64>, usize)> {
+        let memory = self.devices.get(usize::from(device))?;
+        let granule = address / GRANULE;
+        let window = memory.window.as_ref().filter(|_| memory.granules.contains_key(&granule))?;
+        let start = (granule * GRANULE).max(window.base());
+        let end = ((granule + 1) * GRANULE).min(window.base() + window.len());
+        Some((start..end, window.host_of(start)))
     }
 
     /// A range in an allocation, for use by a node.

@@ -8,8 +8,9 @@
 //! Child graphs are laid out in place. An empty node becomes a step only where that saves edges, so that
 //! empty nodes add nothing to the cost of a launch.
 //!
-//! For the checks each step belongs to a *chain*, a path through the plan, and each chain is a timeline. A plan that is
-//! wider than [`MAX_CHAINS`] has steps that share a chain without an edge between them; races between those are not seen.
+//! For the checks each step belongs to a *chain*, a path through the plan, and each chain is a timeline. A
+//! plan that is wider than [`MAX_CHAINS`] has steps that share a chain without an edge between them; races
+//! between those are not seen.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub(crate) struct Step {
     pub(crate) node: Option<NodeHandle>,
     /// The call that added the node, while the machine checks.
     pub(crate) site: Option<Arc<NodeSite>>,
-    /// Where its entries in the list of steps before start.
+    /// Index of its first entry in the list of preceding steps.
     before: u32,
     /// The chain that it belongs to.
     pub(crate) chain: u16,

@@ -29,7 +29,7 @@ impl MemoryNode {
         (transfer.and_then(|transfer| transfer.from), transfer.map(|transfer| transfer.to))
     }
 
-    /// True if an executable can take it over in the place of another copy or fill.
+    /// `true` if an executable can take it over in the place of another copy or fill.
     fn can_follow(&self, old: &MemoryNode) -> bool {
         let same_shape = match (old.row(), self.row()) {
             (Some(_), Some(_)) => true,
@@ -40,7 +40,7 @@ impl MemoryNode {
     }
 }
 
-/// True if two operations of several rows differ in their addresses and values only.
+/// `true` if two operations of several rows differ in their addresses and values only.
 fn is_same_block(old: &MemoryOp, new: &MemoryOp) -> bool {
     match (old, new) {
         (MemoryOp::CopyBlock(old), MemoryOp::CopyBlock(new)) => {
@@ -55,7 +55,7 @@ fn is_same_block(old: &MemoryOp, new: &MemoryOp) -> bool {
     }
 }
 
-/// True if two batches consist of the same kinds of operations.
+/// `true` if two batches consist of the same kinds of operations.
 fn are_same_kinds(old: &[MemoryOp], new: &[MemoryOp]) -> bool {
     let same = |(old, new): (&MemoryOp, &MemoryOp)| match (old, new) {
         (MemoryOp::WaitValue { wide: old, .. }, MemoryOp::WaitValue { wide: new, .. })

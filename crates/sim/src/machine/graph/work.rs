@@ -117,9 +117,9 @@ impl AllocNode {
 /// Lets threads share a type with raw pointers that nothing here follows or changes.
 macro_rules! shared {
     ($type:ty) => {
-        // SAFETY: the raw pointers are a host function's data, which the C caller hands to the driver to pass to the
-        // function on any thread, and addresses that C gave, which are only given back to it. Nothing changes
-        // through a shared reference.
+        // SAFETY: the raw pointers are a host function's data, which the C caller hands to the driver to pass
+        // to the function on any thread, and addresses that C gave, which are only given back to it. Nothing
+        // changes through a shared reference.
         #[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
         unsafe impl Send for $type {}
         // SAFETY: as above.
@@ -163,7 +163,7 @@ impl NodeWork {
         }
     }
 
-    /// True if it allocates or frees memory.
+    /// `true` if it allocates or frees memory.
     pub(crate) fn is_of_memory(&self) -> bool {
         matches!(self, NodeWork::Alloc(_) | NodeWork::Free(_))
     }

@@ -4,8 +4,8 @@
 //!   branch ──(value)──▶ body's steps ──▶ branch again (while) or join (if, switch) ──▶ successors of the node
 //! ```
 //!
-//! The op of a node that chose a body is followed by the body's ops and one more op, which takes its place: the
-//! node's successors wait for that one.
+//! The op of a node that chose a body is followed by the body's ops and one more op, which takes its place:
+//! the node's successors wait for that one.
 
 use std::sync::Arc;
 

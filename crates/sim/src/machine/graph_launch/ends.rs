@@ -13,14 +13,14 @@ use crate::machine::world::World;
 use crate::trace::Activity;
 
 /// The beginning of a launch: sets conditions to their defaults.
-pub(super) struct Begin {
+pub(super) struct LaunchBegin {
     pub(super) conditions: Arc<Conditions>,
     pub(super) defaults: Arc<[(ConditionHandle, u32)]>,
     /// Virtual time of the beginning, for the trace.
     pub(super) began: Arc<AtomicU64>,
 }
 
-impl Hook<World> for Begin {
+impl Hook<World> for LaunchBegin {
     fn reached(&mut self, _: &mut World, at: Reached) {
         self.began.store(at.time, Ordering::Relaxed);
         for (condition, value) in self.defaults.iter().filter(|_| at.ran) {
@@ -34,7 +34,7 @@ impl Hook<World> for Begin {
 }
 
 /// The end of a launch: releases its references to user objects.
-pub(super) struct End {
+pub(super) struct LaunchEnd {
     pub(super) references: Option<Arc<References>>,
     pub(super) began: Arc<AtomicU64>,
     /// The number of the call, where calls have numbers.
@@ -43,7 +43,7 @@ pub(super) struct End {
     pub(super) activity: Activity,
 }
 
-impl Hook<World> for End {
+impl Hook<World> for LaunchEnd {
     fn reached(&mut self, world: &mut World, at: Reached) {
         let period = Period { start: self.began.load(Ordering::Relaxed), end: at.time };
         if at.ran {

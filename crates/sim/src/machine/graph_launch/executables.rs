@@ -23,8 +23,8 @@ impl World {
 
     /// Destroys an executable. Its launches in flight go on, and release their user objects when they end.
     ///
-    /// The destructors of user objects run later on a thread of the machine, as the driver does it. On a machine without
-    /// threads the call must go on to run them.
+    /// The destructors of user objects run later on a thread of the machine, as the driver does it. On a
+    /// machine without threads the call must go on to run them.
     pub(crate) fn destroy_executable(&mut self, handle: ExecutableHandle) {
         let Some(executable) = self.graphs.executables.remove(handle) else { return };
         executable.queues.iter().for_each(|(_, queue)| self.engine.retire_queue(*queue));

@@ -5,8 +5,9 @@
 //!                      └─▶ step ───────────┘
 //! ```
 //!
-//! Every step is an op beside the stream's chain, behind the steps that it depends on and nothing else. Launches of one
-//! executable follow each other, whichever streams they are on. Steps of another context stand in a queue of that context.
+//! Every step is an op beside the stream's chain, behind the steps that it depends on and nothing else.
+//! Launches of one executable follow each other, whichever streams they are on. Steps of another context
+//! stand in a queue of that context.
 
 mod branch;
 mod ends;
@@ -24,7 +25,7 @@ use warploom_engine::{QueueId, settle};
 
 pub(crate) use shared::StartsKernels;
 
-use self::ends::{Begin, End};
+use self::ends::{LaunchBegin, LaunchEnd};
 use self::order::{Chains, StepOrder};
 use self::shared::Launch;
 use crate::ffi::handle::{ContextHandle, ExecutableHandle};
@@ -56,7 +57,7 @@ impl World {
             true => Work::Join,
             false => {
                 let (conditions, began) = (Arc::clone(&conditions), Arc::clone(&began));
-                Work::Hook(Box::new(Begin { conditions, defaults, began }))
+                Work::Hook(Box::new(LaunchBegin { conditions, defaults, began }))
             }
         };
         let start = self.add_after(queue, last.as_slice(), begin)?;
@@ -79,11 +80,11 @@ impl World {
             true => Work::Join,
             false => {
                 let activity = Activity::Graph { executable: id, nodes: plan.steps.len() as u32 };
-                Work::Hook(Box::new(End { references: Some(references), began, call: launch.call, activity }))
+                Work::Hook(Box::new(LaunchEnd { references: Some(references), began, call: launch.call, activity }))
             }
         };
         let end = self.add(queue, &ends, end, now);
-        // Whoever waits for another context waits for its nodes, too.
+        // A wait for another context waits for its nodes, too.
         for (_, other) in &launch.others {
             self.engine.join_queue_clock(*other, queue);
             self.add(*other, &[end], Work::Join, now);

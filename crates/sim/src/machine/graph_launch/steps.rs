@@ -78,7 +78,7 @@ impl World {
             }
             NodeWork::Memory(memory) => memory.op.clone().into(),
             NodeWork::Host(HostNode { function, data }) => {
-                Work::HostFunction { function: *function, data: *data, known: Known::default() }
+                Work::HostFunction { function: *function, data: *data, known: Known::default(), slept: 0 }
             }
             NodeWork::RecordEvent(event) => {
                 let serial = self.events.get_mut(*event).ok_or(INVALID_HANDLE)?.next_serial();

@@ -89,6 +89,12 @@ impl Space {
         chunks
     }
 
+    /// True if a chunk has memory.
+    pub(crate) fn is_backed(&self, chunk: u64) -> bool {
+        let piece = self.pieces.range(..=chunk).next_back().map(|(_, piece)| piece);
+        piece.is_some_and(|piece| piece.state != State::Unbacked)
+    }
+
     /// All chunks with memory.
     pub(crate) fn backed_chunks(&self) -> Vec<u64> {
         let unbacked = self.unbacked_in(0, self.len);

@@ -6,7 +6,7 @@ mod windows;
 
 use std::collections::BTreeSet;
 
-pub(crate) use space::{CHUNK, GRAIN, Space, Tag};
+pub(crate) use space::{CHUNK, Space, Tag};
 pub(crate) use windows::{Addresses, Windows};
 
 use crate::ffi::handle::{PoolHandle, kind};

@@ -19,8 +19,6 @@ use crate::ffi::handle::ContextHandle;
 
 /// Size of a chunk.
 pub(crate) const CHUNK: u64 = 32 << 20;
-/// Alignment of allocations.
-pub(crate) const GRAIN: u64 = 512;
 
 /// The free that made a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -87,7 +87,7 @@ fn a_callback_is_told_of_a_failure_and_a_host_function_is_not_called() {
         };
         rig.submit(queue, callback).expect("it is taken");
         let data = std::ptr::from_mut(&mut other).cast();
-        rig.submit(queue, Work::HostFunction { function: Some(called), data, known: Known::default() })
+        rig.submit(queue, Work::HostFunction { function: Some(called), data, known: Known::default(), slept: 0 })
             .expect("it is taken");
         memory.set(0, 1);
         assert_eq!(rig.synchronize(queue), Err(FAULT), "{mode:?}");

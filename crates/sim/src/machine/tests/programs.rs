@@ -26,7 +26,7 @@ enum Lane {
 }
 
 impl Lane {
-    /// True if the two are ordered without an event.
+    /// `true` if the two are ordered without an event.
     fn is_ordered_with(self, other: Lane) -> bool {
         let joins = |lane| !matches!(lane, Lane::NonBlocking(_));
         self == other || ((self == Lane::Legacy || other == Lane::Legacy) && joins(self) && joins(other))

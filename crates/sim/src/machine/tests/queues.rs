@@ -40,7 +40,7 @@ fn a_retired_queue_lives_until_its_work_is_done_and_its_name_is_never_used_again
 }
 
 #[test]
-fn the_legacy_stream_looks_only_at_streams_that_got_something_new() {
+fn the_legacy_stream_looks_only_at_streams_with_new_work() {
     let rig = Rig::new(Mode::Deterministic(Order::Lazy));
     let memory = Memory::new(2);
     let queues: Vec<_> = (0..100).map(|_| rig.queue(0)).collect();

@@ -64,6 +64,7 @@ impl Rig {
             watchdog: None,
             output: None,
             workers: None,
+            host_limit: None,
             function_address: |_, _, _| std::ptr::null_mut(),
         };
         let core = Arc::new(Core::new(id, 0, topology, mode, patience, instruments).expect("there is address space"));
@@ -116,7 +117,7 @@ impl Rig {
         let mut world = self.world();
         let outstanding = world.outstanding(queue);
         self.call().wait(&mut world, &outstanding)?;
-        world.healthy(self.context)
+        world.look(self.context)
     }
 
     /// As `cuCtxSynchronize`.

@@ -5,7 +5,7 @@ use crate::memory::{MemoryOp, Transfer};
 use crate::trace::{Activity, Memory};
 
 impl<S> Work<S> {
-    /// What the trace shows of it; nothing of work that only keeps order or gives memory back.
+    /// Its entry in the trace; `None` for work that only keeps order or frees memory.
     pub(crate) fn activity(&self) -> Option<Activity> {
         if let Some(Transfer { from, to, bytes }) = self.transfer() {
             let to = to.into();

@@ -7,7 +7,7 @@ pub(crate) trait Hook<S>: Send {
     /// Its turn has come. More work that it enqueues can take the op's place.
     fn reached(&mut self, state: &mut S, at: Reached);
 
-    /// True if it ends at once and enqueues nothing, so that it costs no turn of an executor.
+    /// `true` if it ends at once and enqueues nothing, so that it costs no turn of an executor.
     fn is_instant(&self) -> bool {
         true
     }

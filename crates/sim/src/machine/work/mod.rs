@@ -21,13 +21,14 @@ use crate::machine::pool::Freed;
 use crate::machine::stream::Traits;
 use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
 use crate::memory::{MemoryOp, Migration, Side, SimAddress, StagedBlock, Touch, Transfer};
+use crate::process::sleep::Mark;
 
 /// The stream that a queue belongs to.
 #[derive(Debug)]
 pub(crate) struct Owner {
     pub(crate) context: ContextHandle,
     pub(crate) device: u16,
-    /// What a program can ask its stream about.
+    /// Properties that a program can query of its stream.
     pub(crate) traits: Traits,
 }
 
@@ -42,6 +43,8 @@ impl Owner {
 pub(crate) struct Note {
     /// The number of the call that enqueued it, on a machine that numbers them.
     pub(crate) call: u64,
+    /// The place of its call among all that enqueued work.
+    pub(crate) number: u64,
     /// The code it fails with instead of running, where a fault plan asks for that.
     pub(crate) fails: Option<CUresult>,
 }
@@ -63,8 +66,10 @@ pub(crate) enum Work<S> {
     HostFunction {
         function: CUhostFn,
         data: *mut c_void,
-        /// What is over when it runs, for the checks.
+        /// Work that is complete when it runs, for the checks.
         known: Known,
+        /// Nanoseconds that it slept.
+        slept: u64,
     },
     Callback {
         function: CUstreamCallback,
@@ -92,7 +97,7 @@ pub(crate) enum Work<S> {
 unsafe impl<S> Send for Work<S> {}
 
 // A program may have a million of them waiting.
-const _: () = assert!(size_of::<warploom_engine::Op<Work<()>>>() <= 160, "an op is small");
+const _: () = assert!(size_of::<warploom_engine::Op<Work<()>>>() <= 168, "an op is small");
 
 impl<S> From<MemoryOp> for Work<S> {
     fn from(op: MemoryOp) -> Self {
@@ -104,7 +109,7 @@ impl<S> From<MemoryOp> for Work<S> {
 const FUEL: u64 = 100_000;
 
 impl<S> Work<S> {
-    /// What the program's own code knows to be over when it runs.
+    /// Work that the program's own code knows to be complete when it runs.
     pub(crate) fn known(&self) -> Option<&Known> {
         match self {
             Work::HostFunction { known, .. } | Work::Callback { known, .. } => Some(known),
@@ -134,6 +139,11 @@ impl<S> Work<S> {
         }
     }
 
+    /// True if it takes a part of its device that other work may want at the same time.
+    pub(crate) fn takes_device(&self) -> bool {
+        matches!(self, Work::Task(_) | Work::Away | Work::Migrate(_)) || self.transfer().is_some()
+    }
+
     /// Notes what the program's own code will know to be over: all that comes before it in its queue.
     pub(crate) fn remember(&mut self, before: &Known) {
         if let Work::HostFunction { known, .. } | Work::Callback { known, .. } = self {
@@ -159,11 +169,13 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
             }
             Work::Staged { to, bytes } => to.put(bytes),
             Work::StagedBlock(staged) => staged.put(),
-            Work::HostFunction { function, data, .. } => {
+            Work::HostFunction { function, data, slept, .. } => {
                 let (function, data) = (*function, *data);
                 if let Some(function) = function {
+                    let mark = Mark::set();
                     // SAFETY: a function and its data that a C caller passed to be called once, now.
                     unsafe { function(data) };
+                    *slept = mark.slept();
                 }
             }
             Work::Callback { function, stream, status, data, .. } => {

@@ -4,11 +4,22 @@ use warploom_engine::Step;
 use warploom_sys::types::CUresult;
 
 use crate::check::Watched;
+use crate::machine::clock::Demand;
 
 /// Work whose state is plain data, run in slices: a kernel. `S` is the state of the machine.
 pub(crate) trait Task<S>: Send {
     /// Goes on for about `fuel` steps.
     fn advance(&mut self, fuel: u64) -> Step<CUresult>;
+
+    /// Tells the virtual time at which it starts.
+    fn starts_at(&mut self, nanoseconds: u64) {
+        let _ = nanoseconds;
+    }
+
+    /// The part of the device that it takes, and the virtual time so far.
+    fn demand(&self) -> Demand {
+        Demand::default()
+    }
 
     /// The task in words, for reports.
     fn describe(&self) -> String {

@@ -7,7 +7,7 @@ use crate::memory::requested_location::RequestedLocation;
 use crate::memory::residence::Residence;
 use crate::memory::sim_address::Side;
 
-/// Where a pool's memory is, and whether it stays there.
+/// The location of a pool's memory, fixed or migrating.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Home {
     Device(u16),
@@ -17,7 +17,7 @@ pub(crate) enum Home {
     Managed(Preferred),
 }
 
-/// Where managed memory would rather be.
+/// The preferred location of managed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Preferred {
     Nowhere,
@@ -34,7 +34,7 @@ impl Home {
         }
     }
 
-    /// Where its pages would rather be, if they move at all.
+    /// The preferred location of its pages, if they can migrate.
     pub(crate) fn preferred(self) -> Option<RequestedLocation> {
         let place = match self {
             Home::Managed(Preferred::Device(device)) => Residence::Device(device),
@@ -46,7 +46,7 @@ impl Home {
         Some(RequestedLocation::from(place).with_id(CUmemLocation::new(kind, id)))
     }
 
-    /// True if programs follow its pointers, too.
+    /// `true` if programs follow its pointers, too.
     pub(crate) fn is_open(self) -> bool {
         !matches!(self, Home::Device(_))
     }

@@ -13,7 +13,7 @@ use crate::memory::sim_address::{Side, SimAddress};
 pub(crate) struct Migration {
     pub(crate) at: SimAddress,
     pub(crate) bytes: u64,
-    /// Where the pages go; a discard alone leaves them nowhere.
+    /// The destination of the pages; `None` for a discard alone.
     pub(crate) to: Option<Residence>,
     /// The contents are discarded.
     pub(crate) discards: bool,

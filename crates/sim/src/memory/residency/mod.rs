@@ -15,7 +15,7 @@ use warploom_topology::Topology;
 use super::allocation::{Allocation, Registry};
 use super::arena::Arena;
 use super::backing::Backing;
-use super::blocks::Block;
+use super::blocks::{Block, Spacing};
 use super::in_flight::InFlight;
 use super::residence::Residence;
 use super::span::SpanKind;
@@ -30,9 +30,9 @@ pub(crate) struct ManagedMemory {
 }
 
 impl ManagedMemory {
-    pub(crate) fn new(topology: &Topology) -> Self {
+    pub(crate) fn new(topology: &Topology, spacing: Spacing) -> Self {
         let (pages, reach) = (Pages::new(), Reach::new(topology));
-        Self { arena: Arena::new(SpanKind::Virtual), pages, reach, is_used: false }
+        Self { arena: Arena::new(SpanKind::Virtual, spacing), pages, reach, is_used: false }
     }
 
     pub(crate) fn pages(&self) -> &Pages {

@@ -16,20 +16,20 @@ pub(crate) struct Page {
     pub(crate) preferred: Option<RequestedLocation>,
     /// Devices, and the host as such.
     pub(crate) accessed_by: BTreeSet<Residence>,
-    /// Where it was last asked to be.
+    /// The destination of the last prefetch.
     pub(crate) prefetched: Option<RequestedLocation>,
     /// More than one location only if it is mostly read; none before the first access.
     pub(crate) resident: BTreeSet<Residence>,
 }
 
 impl Page {
-    /// True if there is a copy at a place; at the host as such, on any of its nodes.
+    /// `true` if there is a copy at a place; at the host as such, on any of its nodes.
     pub(crate) fn is_at(&self, place: Residence) -> bool {
         self.resident.contains(&place)
             || place == Residence::Host && self.resident.iter().any(|place| matches!(place, Residence::HostNode(_)))
     }
 
-    /// Where it would rather be.
+    /// The preferred location.
     pub(crate) fn preferred(&self) -> Option<Residence> {
         self.preferred.map(|requested| requested.place)
     }

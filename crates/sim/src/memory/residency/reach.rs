@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_reaches_what_is_the_machines_matter() -> Result<(), warploom_topology::TopologyError> {
+    fn reachable_memory_depends_on_the_machine() -> Result<(), warploom_topology::TopologyError> {
         let reach = Reach::new(&Topology::preset("asymmetric")?);
         let device = Residence::Device;
         let direct = |one, other| reach.holds(device(one), device(other));

@@ -35,20 +35,21 @@ impl AccessKind {
         matches!(self, AccessKind::Write | AccessKind::WriteValue | AccessKind::Free)
     }
 
-    /// True if it is made to meet another of its sort.
+    /// `true` if it is made to meet another of its sort.
     fn meets(self) -> bool {
         matches!(self, AccessKind::WaitValue | AccessKind::WriteValue)
     }
 
-    /// True if both are the same, or parts of one op.
+    /// `true` if both are the same, or parts of one op.
     pub(crate) fn is_like(self, other: AccessKind) -> bool {
         let moves = |kind| matches!(kind, AccessKind::Prefetch | AccessKind::Discard);
         self == other || moves(self) && moves(other)
     }
 
-    /// True if two accesses of the same bytes need an order.
+    /// `true` if two accesses of the same bytes need an order.
     ///
-    /// Memory may be used while it is prefetched. A discard conflicts with all other accesses but another discard.
+    /// Memory may be used while it is prefetched. A discard conflicts with all other accesses but another
+    /// discard.
     pub(crate) fn conflicts(self, other: AccessKind) -> bool {
         use AccessKind::{Discard, Free, Prefetch};
         match (self, other) {
@@ -60,8 +61,8 @@ impl AccessKind {
         (self.writes() || other.writes()) && !(self.meets() && other.meets())
     }
 
-    /// True if every later access that conflicts with `earlier` conflicts with this one, too, so that behind this one
-    /// `earlier` need not be remembered.
+    /// `true` if every later access that conflicts with `earlier` conflicts with this one, too, so that
+    /// behind this one `earlier` need not be remembered.
     pub(crate) fn covers(self, earlier: AccessKind) -> bool {
         use AccessKind::{Discard, Prefetch, WaitValue, Write};
         self == earlier
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_forgotten_is_never_missed() {
+    fn forgotten_accesses_are_never_needed() {
         let all = [Read, Write, WaitValue, WriteValue, Prefetch, Discard];
         for (newer, earlier) in all.into_iter().flat_map(|newer| all.map(|earlier| (newer, earlier))) {
             if newer.covers(earlier) {

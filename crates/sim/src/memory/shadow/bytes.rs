@@ -1,9 +1,10 @@
-//! The accesses to each byte of a piece of memory that a later access can still race with, and the bytes ever written.
+//! The accesses to each byte of a piece of memory that a later access can still race with, and the bytes ever
+//! written.
 //!
-//! Of every stretch of bytes the accesses are kept that no later one *covers*: an access goes when another comes that is
-//! ordered behind it and conflicts with everything that the first conflicts with. So the last write is kept, the reads
-//! since, one for each stream that reads at the same time, and more only where there is a race. A later access that races
-//! with any access races with a kept one.
+//! Of every stretch of bytes the accesses are kept that no later one *covers*: an access goes when another
+//! comes that is ordered behind it and conflicts with everything that the first conflicts with. So the last
+//! write is kept, the reads since, one for each stream that reads at the same time, and more only where there
+//! is a race. A later access that races with any access races with a kept one.
 //!
 //! | kept | bytes |
 //! |---|---|
@@ -11,8 +12,8 @@
 //! | each further access | 64 |
 //! | a stretch of written bytes | 16 |
 //!
-//! Stretches are split where accesses begin and end, and merge again when their accesses are the same. When there are
-//! many, those that the host knows to be over are forgotten: no later access can race with them.
+//! Stretches are split where accesses begin and end, and merge again when their accesses are the same. When
+//! there are many, those that the host knows to be over are forgotten: no later access can race with them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -85,7 +86,7 @@ impl Shadow {
         if bytes.is_empty() {
             return;
         }
-        // What is touched again is mostly touched as it was.
+        // Repeated accesses mostly have the same range.
         if let Some(stretch) = self.stretches.get_mut(&bytes.start)
             && stretch.end == bytes.end
         {
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everyone_knows_to_be_over_is_forgotten_when_there_is_much() {
+    fn accesses_known_to_be_over_are_forgotten_when_there_are_many() {
         let (mut shadow, mut one, mut other) = (Shadow::default(), Toucher::new(1), Toucher::new(2));
         for piece in 0..1000 {
             one.touch(&mut shadow, piece * 8..piece * 8 + 4, Write);

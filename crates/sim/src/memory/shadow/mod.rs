@@ -1,7 +1,8 @@
-//! Shadow memory: the accesses to each byte of an allocation, and the bytes that were written, while a machine checks.
+//! Shadow memory: the accesses to each byte of an allocation, and the bytes that were written, while a
+//! machine checks.
 //!
-//! Each access carries the step of its timeline and the call that made it, so that a later access can be compared with
-//! it and both can be reported.
+//! Each access carries the step of its timeline and the call that made it, so that a later access can be
+//! compared with it and both can be reported.
 
 mod access;
 mod bytes;

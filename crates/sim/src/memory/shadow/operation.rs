@@ -48,7 +48,7 @@ pub struct GraphNode {
 pub struct StreamInfo {
     /// The number that `cuStreamGetId` shows.
     pub id: u64,
-    /// Which kind of stream it is.
+    /// The kind of the stream.
     pub kind: StreamKind,
     /// Its device.
     pub device: u16,
@@ -73,13 +73,13 @@ pub enum StreamKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AllocationInfo {
-    /// Where it starts.
+    /// First address.
     pub address: u64,
-    /// How long it is.
+    /// Size in bytes.
     pub bytes: u64,
     /// The number that `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
     pub id: u64,
-    /// Where it is: the ordinal of a device, or the host.
+    /// Its device's ordinal; `None` on the host.
     pub device: Option<u16>,
     /// The call that made it.
     pub made: Operation,

@@ -36,8 +36,8 @@ pub(crate) struct NodeSite {
 #[derive(Debug)]
 pub(crate) struct Trace(SmallVec<[usize; DEPTH]>);
 
-/// Frames kept of a remembered call: a dozen are the simulator's, or twice that where nothing is inlined, and the
-/// rest shows the way through a program.
+/// Frames kept of a remembered call: a dozen are the simulator's, or twice that where nothing is inlined, and
+/// the rest shows the way through a program.
 const DEPTH: usize = if cfg!(debug_assertions) { 64 } else { 32 };
 /// Frames kept of the call of a finding, which is rare.
 const FOUND_DEPTH: usize = 256;
@@ -111,7 +111,8 @@ impl Trace {
         Self(addresses)
     }
 
-    /// The program's own frames: those of the simulator, of the driver's methods and of the runtime are left out.
+    /// The program's own frames: those of the simulator, of the driver's methods and of the runtime are left
+    /// out.
     pub(crate) fn frames(&self) -> Vec<Frame> {
         let mut frames = Vec::new();
         for address in &self.0 {
@@ -139,19 +140,19 @@ impl Trace {
     }
 }
 
-/// True if a frame and all those it called are the simulator's.
+/// `true` if a frame and all those it called are the simulator's.
 fn is_below_the_program(name: &str) -> bool {
     let name = name.trim_start_matches('<');
     ["warploom_sim::", "warploom_driver::", "backtrace::"].iter().any(|own| name.starts_with(own))
         && !name.contains("::tests::")
 }
 
-/// True if a frame is how Rust calls a closure, which no one wrote.
+/// `true` for the frame of a closure's call shim, which is not in any source.
 fn is_between(name: &str) -> bool {
     name.contains("FnOnce") || name.contains("FnMut")
 }
 
-/// True if a frame and all those that called it only started the program or the thread.
+/// `true` if a frame and all those that called it only started the program or the thread.
 fn is_above_the_program(name: &str) -> bool {
     name.contains("__rust_begin_short_backtrace") || name == "main" || name.starts_with("__libc_start")
 }

@@ -7,7 +7,8 @@ use super::bytes::Shadow;
 #[derive(Debug)]
 pub(crate) struct Tracked {
     pub(crate) born: Access,
-    /// The accesses to it; those of a mapping are with the physical allocation, for all its mappings together.
+    /// The accesses to it; those of a mapping are with the physical allocation, for all its mappings
+    /// together.
     pub(crate) shadow: Shadow,
 }
 

@@ -33,6 +33,11 @@ struct PhysicalBytes {
 }
 
 impl VirtualMemory {
+    /// Host memory that physical allocations take, in bytes.
+    pub(crate) fn committed(&self) -> u64 {
+        self.store.committed()
+    }
+
     /// Takes the bytes of a new physical allocation; their offset in the store.
     pub(crate) fn create(&mut self, size: u64) -> io::Result<u64> {
         let offset = self.store.take(size)?;

@@ -9,8 +9,8 @@ use crate::memory::window::Window;
 
 /// The size of a window, unless a reservation needs more.
 const WINDOW: u64 = 1 << 38;
-/// The reservations of a machine, and the windows they are stretches of. A window stays for as long as the machine, so
-/// that what is behind it never goes away under work that is still running.
+/// The reservations of a machine, and the windows they are stretches of. A window stays for as long as the
+/// machine, so that what is behind it never goes away under work that is still running.
 #[derive(Default)]
 pub(super) struct Reservations {
     arenas: Vec<Arena>,

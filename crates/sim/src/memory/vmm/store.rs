@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, fstat, ftruncate, memfd_create};
 
 use crate::memory::BLOCK;
 use crate::memory::heap::Heap;
@@ -50,6 +50,12 @@ impl Store {
     /// The file, for mapping ranges of it.
     pub(super) fn file(&self) -> Option<BorrowedFd<'_>> {
         self.open.as_ref().map(|open| open.file.as_fd())
+    }
+
+    /// Host memory that the file takes, in bytes.
+    pub(super) fn committed(&self) -> u64 {
+        let blocks = self.open.as_ref().and_then(|open| fstat(&open.file).ok()).map(|file| file.st_blocks);
+        blocks.and_then(|blocks| u64::try_from(blocks).ok()).unwrap_or(0) * 512
     }
 
     /// Charges host memory; fails with the free bytes if there are too few.

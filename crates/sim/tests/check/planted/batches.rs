@@ -84,7 +84,7 @@ fn another_stream_does_not_wait_for_a_batch() -> TestResult {
 }
 
 #[test]
-fn what_follows_a_batch_in_its_stream_comes_behind_all_of_it() -> TestResult {
+fn later_work_of_the_stream_comes_behind_the_whole_batch() -> TestResult {
     innocent(|bench| {
         let stream = bench.non_blocking()?;
         let (from, to) = (bench.filled(64)?, bench.alloc(64)?);
@@ -109,7 +109,7 @@ fn a_batch_that_fails_copies_nothing_and_is_forgotten() -> TestResult {
     let copies = [(fresh, from, 32), (to, from, 32), (to + 16, from, 32)];
     assert_eq!(code_of(batch(&bench, copies, stream)), CUresult::CUDA_ERROR_ILLEGAL_STATE);
     assert_eq!(bench.machine.findings().len(), 1);
-    // Nobody remembers its copies: another stream may write where they would have.
+    // Its copies do not count: another stream may write where they would have.
     bench.fill(to, 64, other)?;
     bench.sync(other)?;
     assert_eq!(bench.download(to, 64)?, [7; 64]);

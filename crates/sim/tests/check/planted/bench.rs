@@ -1,4 +1,4 @@
-//! What a program works with.
+//! The driver and the resources of a planted program.
 
 use std::ffi::CStr;
 use std::ptr::{null_mut, with_exposed_provenance_mut, without_provenance_mut};
@@ -34,7 +34,7 @@ impl Event {
     }
 }
 
-/// Something to destroy when a program is over.
+/// A resource to destroy when a program is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owned {
     Stream(Stream),
@@ -46,12 +46,12 @@ enum Owned {
     Module(usize),
 }
 
-/// A machine with a current context, for one program. Streams are A, B, C and memory is m0, m1, m2 in the order in which
-/// they were made.
+/// A machine with a current context, for one program. Streams are A, B, C and memory is m0, m1, m2 in the
+/// order in which they were made.
 pub(crate) struct Bench {
     pub(crate) machine: Machine,
     pub(crate) driver: Driver,
-    /// Whether this is the twin without the bug.
+    /// `true` for the twin without the bug.
     pub(crate) fixed: bool,
     /// The primary context of device 0, as a number that threads can share.
     context: usize,
@@ -100,7 +100,7 @@ impl Bench {
         self.owned().retain(|owned| *owned != thing);
     }
 
-    /// Leaves memory to whoever else may free it.
+    /// Gives up ownership of memory that the program frees itself.
     pub(crate) fn forget(&self, address: u64) {
         self.disown(Owned::Memory(address));
     }

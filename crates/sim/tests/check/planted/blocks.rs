@@ -35,7 +35,8 @@ fn copy_rows(bench: &Bench, to: u64, from: u64, (column, width): (usize, usize),
     call!(driver.cuMemcpy2DAsync_v2(&rows, on.raw()))
 }
 
-/// Copies two slices of two rows of 16 bytes; rows are 32 and slices 128 bytes apart, and `row` is the first of each.
+/// Copies two slices of two rows of 16 bytes; rows are 32 and slices 128 bytes apart, and `row` is the first
+/// of each.
 fn copy_slices(bench: &Bench, to: u64, from: u64, row: usize, on: Stream) -> Result<(), Error> {
     let slices = CUDA_MEMCPY3D {
         srcXInBytes: 0,

@@ -86,7 +86,7 @@ fn a_number_is_taken_for_a_stream() -> TestResult {
 }
 
 #[test]
-fn a_handle_that_nobody_was_given_is_used() -> TestResult {
+fn a_handle_that_was_never_returned_is_used() -> TestResult {
     planted(|bench| {
         let stream = bench.stream()?;
         // The index is in the lowest bits.

@@ -1,4 +1,4 @@
-//! What the host does to memory that work uses, too.
+//! Host accesses to memory that enqueued work uses, too.
 
 use warploom_testkit::driver::Error;
 use warploom_testkit::{TestResult, call};

@@ -10,7 +10,7 @@ use warploom_testkit::{TestResult, call};
 use super::bench::{Bench, Stream};
 use super::program::{innocent, planted};
 
-/// What a host function is given: who wants to know, and the machine to say it on.
+/// The argument of a host function: the machine, and the channel for its hand-over.
 struct News {
     machine: Machine,
     reader: Sender<HandOver>,

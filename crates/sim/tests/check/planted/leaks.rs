@@ -1,4 +1,4 @@
-//! What is made and never destroyed.
+//! Resources that are created and never destroyed.
 
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,9 @@
 //! Small programs with one bug each.
 //!
-//! A program is a function of a [`Bench`](bench::Bench). Run as it is it has a bug; run with `bench.fixed` it has none, and
-//! what differs between the two is the fix. [`planted`](program::planted) runs both in every mode: the bug is found, in
-//! the same words, whatever order the work runs in, and the fixed twin is quiet and leaves nothing behind.
+//! A program is a function of a [`Bench`](bench::Bench). Run as it is it has a bug; run with `bench.fixed` it
+//! has none, and what differs between the two is the fix. [`planted`](program::planted) runs both in every
+//! mode: the bug is found, in the same words, whatever order the work runs in, and the fixed twin is quiet
+//! and leaves nothing behind.
 
 mod batches;
 mod bench;

@@ -21,10 +21,11 @@ const MODES: [Mode; 6] = [
     Mode::Deterministic(Order::Seeded(2)),
 ];
 
-/// What becomes of the call with the bug.
+/// The result of the call with the bug.
 #[derive(Clone, Copy, Debug)]
 enum Outcome {
-    /// It succeeds where findings are only reported, and answers `CUDA_ERROR_ILLEGAL_STATE` where they fail calls.
+    /// It succeeds where findings are only reported, and answers `CUDA_ERROR_ILLEGAL_STATE` where they fail
+    /// calls.
     Stopped,
     /// The driver refuses it anyway, with a code of its own.
     Refused(CUresult),
@@ -42,7 +43,7 @@ pub(crate) struct Planted {
     topology: &'static str,
     order: HostOrder,
     modes: &'static [Mode],
-    /// Whether how many calls it makes depends on the mode.
+    /// `true` if the number of its calls depends on the mode.
     varies: bool,
 }
 
@@ -76,7 +77,7 @@ impl Planted {
         self
     }
 
-    /// Something that is in the text of a finding.
+    /// A phrase that the text of a finding must contain.
     pub(crate) fn says(mut self, words: &'static str) -> Self {
         self.says.push(words);
         self
@@ -88,7 +89,7 @@ impl Planted {
         self
     }
 
-    /// What is found is not found in a call that could fail.
+    /// The finding is not made in a call that could fail.
     pub(crate) fn unstoppable(mut self) -> Self {
         self.outcome = Outcome::Unstoppable;
         self
@@ -220,7 +221,7 @@ fn lines(bench: &Bench) -> Vec<String> {
     bench.machine.findings().iter().map(|finding| line(bench, &finding.kind)).collect()
 }
 
-/// What the driver answered the call that ended a program.
+/// The code of the call that ended a program.
 fn code(result: TestResult) -> TestResult<CUresult> {
     let Err(error) = result else { return Ok(CUresult::CUDA_SUCCESS) };
     match error.downcast_ref::<Error>().and_then(Error::code) {

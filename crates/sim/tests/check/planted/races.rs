@@ -207,7 +207,7 @@ fn a_wait_is_passed_on_through_a_third_stream() -> TestResult {
     })
 }
 
-/// What the call did with the world, it did before it failed.
+/// A call that a check fails has no effect: it enqueues nothing, and later checks do not count it.
 #[test]
 fn a_call_that_fails_enqueues_and_changes_nothing() -> TestResult {
     use super::program::failing;
@@ -226,7 +226,7 @@ fn a_call_that_fails_enqueues_and_changes_nothing() -> TestResult {
     assert_eq!(bench.machine.unfinished_ops(), before);
     assert_eq!(bench.machine.findings().len(), 1);
 
-    // Nobody remembers it: a third stream that knows of the first alone has nothing to fear.
+    // It does not count: a third stream that is ordered after the first alone has no race.
     let third = bench.non_blocking()?;
     bench.order(first, third)?;
     bench.fill(memory, 32, third)?;

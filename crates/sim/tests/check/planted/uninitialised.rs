@@ -1,4 +1,4 @@
-//! Bytes that nobody has written, on their way to someone who would believe them.
+//! Uninitialised bytes that are read by the host, a kernel or a wait.
 
 use warploom_testkit::{TestResult, call};
 
@@ -36,7 +36,7 @@ fn the_gap_between_two_writes_is_copied_to_the_host() -> TestResult {
 }
 
 #[test]
-fn what_nobody_wrote_is_carried_along_until_the_host_reads_it() -> TestResult {
+fn uninitialised_bytes_are_copied_along_until_the_host_reads_them() -> TestResult {
     planted(|bench| {
         let stream = bench.stream()?;
         let (from, to) = (bench.alloc(64)?, bench.alloc(64)?);
@@ -68,7 +68,7 @@ fn a_copy_of_unwritten_bytes_takes_the_place_of_written_ones() -> TestResult {
 }
 
 #[test]
-fn a_stream_waits_for_a_word_that_nobody_wrote() -> TestResult {
+fn a_stream_waits_for_an_uninitialised_word() -> TestResult {
     planted(|bench| {
         let (stream, memory) = (bench.non_blocking()?, bench.alloc(64)?);
         if bench.fixed {

@@ -124,7 +124,7 @@ fn an_address_is_used_after_its_memory_was_unmapped() -> TestResult {
 }
 
 #[test]
-fn what_is_written_at_one_address_is_written_at_the_other() -> TestResult {
+fn a_write_at_one_address_counts_at_the_other() -> TestResult {
     innocent(|bench| {
         let stream = bench.stream()?;
         let mapped = Mapped::times(bench, 2)?;

@@ -85,7 +85,7 @@ pub(crate) fn line(bench: &Bench, kind: &FindingKind) -> String {
     }
 }
 
-/// What everyone who takes part is called in a finding's text, and what else it must say.
+/// The words that a finding's text must contain, the name of every participant included.
 pub(crate) fn essentials(kind: &FindingKind) -> Vec<String> {
     let call = |operation: &Operation| match (operation.function, operation.call) {
         (Some(function), Some(call)) => format!("{} (call {call})", function.name()),

@@ -86,7 +86,7 @@ fn vectors() -> Vec<Variant> {
     list
 }
 
-/// Where a thread's own memory is: its answer, or its part of the block's memory.
+/// The address of a thread's own memory: its result, or its part of the block's memory.
 fn address(space: &str) -> &'static str {
     match space {
         "global" | "" => "mov.b64 wide, dst;",

@@ -17,7 +17,7 @@ fn operand(name: &str) -> &str {
     if name.contains('f') { name } else { register(name) }
 }
 
-/// Whether there is nothing to clamp.
+/// `true` if every value of `from` is in the range of `to`, so that none is clamped.
 fn fits(from: &str, to: &str) -> bool {
     let bits = |name: &str| name[1..].parse::<u32>().expect("a width");
     match (&from[..1], &to[..1]) {

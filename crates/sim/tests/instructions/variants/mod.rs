@@ -1,4 +1,4 @@
-//! What there is to ask, by family.
+//! Variants of instructions, by family.
 
 pub(crate) mod approximate;
 pub(crate) mod atomic;

@@ -2,7 +2,7 @@
 
 use crate::variant::{OPERANDS, RESULTS, Variant, expand};
 
-/// How elements are drawn.
+/// Distributions of the elements.
 const HOW: [&str; 4] = ["tame", "sparse", "wild", "power"];
 
 fn vector(names: &[&str]) -> String {

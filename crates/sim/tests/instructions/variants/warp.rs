@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together.
+//! Warp-level instructions: reductions, votes, matches, shuffles.
 
 use crate::variant::{Variant, expand};
 

@@ -2,7 +2,7 @@
 
 use crate::variant::{OPERANDS, RESULTS, Variant, expand};
 
-/// How elements are drawn.
+/// Distributions of the elements.
 const HOW: [&str; 4] = ["tame", "sparse", "wild", "power"];
 
 /// Shapes whose elements have eight or sixteen bits.
@@ -148,7 +148,7 @@ fn fragments(factors: bool) -> Vec<[String; 4]> {
     patterns.into_iter().flat_map(expand).map(split).collect()
 }
 
-/// How far rows or columns are apart, in elements: as far as they are long, and 16 bytes more.
+/// The strides of rows or columns, in elements: their length, and 16 bytes more.
 fn apart([which, shape, element, layout]: &[String; 4]) -> [usize; 2] {
     let [m, n, k] = dimensions(shape);
     let (rows, columns) = match which.as_str() {

@@ -69,7 +69,7 @@ fn memory_of_the_heap_is_freed_twice_or_is_none() -> TestResult {
     Ok(())
 }
 
-/// What an H200 answered to the same kernels.
+/// The results of an H200 for the same kernels.
 #[test]
 fn a_kernel_goes_on_with_a_misused_heap_as_on_hardware() -> TestResult {
     let give = CString::new(

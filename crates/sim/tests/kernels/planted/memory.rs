@@ -45,7 +45,7 @@ fn a_long_is_read_where_only_words_are_aligned() -> TestResult {
 }
 
 #[test]
-fn memory_is_read_that_nobody_has_written() -> TestResult {
+fn uninitialised_memory_is_read() -> TestResult {
     let found = twins("planted_unwritten", (1, 64, 0), |driver| {
         let mut x = 0;
         call!(driver.cuMemAlloc_v2(&mut x, 256))?;
@@ -58,7 +58,7 @@ fn memory_is_read_that_nobody_has_written() -> TestResult {
 }
 
 #[test]
-fn shared_memory_is_read_that_nobody_has_written() -> TestResult {
+fn uninitialised_shared_memory_is_read() -> TestResult {
     let kernel = "planted_unwritten_shared";
     let found = twins(kernel, (1, 64, 0), |driver| Ok(vec![words(driver, 64)?, words(driver, 64)?]))?;
     let [kind @ FindingKind::UninitialisedShared { read, .. }] = &found[..] else { panic!("{found:#?}") };

@@ -1,5 +1,5 @@
-//! Mistakes that are planted in `crates/ptx/kernels/planted/planted.cu`: each is found and named, and its fixed twin is quiet. On
-//! simulated machines, because hardware does not say.
+//! Mistakes that are planted in `crates/ptx/kernels/planted/planted.cu`: each is found and named, and its
+//! fixed twin is quiet. On simulated machines, because hardware does not say.
 
 mod copies;
 mod heap;
@@ -25,7 +25,8 @@ const SOURCES: [(&str, &str); 2] = [
 /// Blocks, threads, bytes of shared memory.
 type Shape = (u32, u32, u32);
 
-/// Runs a kernel, with its mistake or without; `arguments` come before `fixed`, each in a word of eight bytes.
+/// Runs a kernel, with its mistake or without; `arguments` come before `fixed`, each in a word of eight
+/// bytes.
 fn run(
     mode: Mode,
     kernel: &str,
@@ -65,7 +66,7 @@ fn kinds(machine: &Machine) -> Vec<FindingKind> {
     machine.findings().into_iter().map(|finding| finding.kind).collect()
 }
 
-/// What is found in the kernel with its mistake, in every order; without it, nothing is.
+/// The findings in the kernel with its mistake, in every mode; asserts that there are none without it.
 #[track_caller]
 fn twins(
     kernel: &str,

@@ -302,7 +302,7 @@ fn identities() {
 }
 
 #[test]
-fn what_only_the_whole_shows_is_reported_at_the_device() {
+fn conflicts_between_devices_are_reported_at_the_device() {
     refused(
         "numa_nodes = 1\npreset = \"pcie-t4\"\n",
         "line 2, column 10: preset: device 2: numa_node is 1, expected 0",

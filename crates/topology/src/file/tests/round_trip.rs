@@ -156,7 +156,8 @@ proptest! {
         steps in prop::collection::vec(step(), 0..12),
     ) {
         let builder = models.into_iter().fold(Topology::builder().numa_nodes(2), TopologyBuilder::device);
-        // Some steps leave a context no memory or two devices one address, which no file could describe either.
+        // Some steps leave a context no memory or two devices one address, which no file could describe
+        // either.
         if let Ok(topology) = steps.into_iter().fold(builder, |builder, step| step.take(builder)).build() {
             let text = topology.to_toml();
             prop_assert_eq!(Topology::from_toml(&text), Ok(topology), "{}", text);

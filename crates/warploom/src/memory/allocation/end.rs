@@ -25,7 +25,7 @@ impl Allocation {
             Owner::Graph { capture, home } => unsafe { graph_pool::free(self.address, *capture, home) },
             _ => self.end(),
         };
-        // What has ended must not end again; the parts go on their own.
+        // The allocation must not be freed again; its parts are dropped on their own.
         let context = self.context().clone();
         self.owner = Owner::Other { context, keeps: None };
         ended
@@ -122,7 +122,7 @@ impl Allocation {
                 let (users, replaced) = self.uses.end(Some(home));
                 let order = replaced.as_ref().unwrap_or(home).for_teardown();
                 for other in users.iter().chain(Some(&*home)).map(Stream::for_teardown) {
-                    // Where no event can be had, waiting is dear and right.
+                    // Without an event, waiting on the host is slow and correct.
                     order.follow(&other).or_else(|_| other.drain())?;
                 }
                 // SAFETY: the memory came from this resource with this size and is given back once, by the

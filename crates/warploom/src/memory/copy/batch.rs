@@ -136,7 +136,7 @@ where
         copy.to.allocation.meet(stream)?;
     }
     let copied = together(&near, stream).and_then(|()| one_by_one(&far, stream));
-    // Where a call fails, it is not known which were enqueued.
+    // After a failure it is not known which copies were enqueued, so all count.
     for copy in near.iter().chain(&far) {
         copy.from.allocation.did(stream, Access::Read);
         copy.to.allocation.did(stream, Access::Write);

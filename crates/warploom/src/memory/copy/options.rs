@@ -7,7 +7,7 @@ use warploom_driver::sys::types::{
 use crate::memory::allocation::Allocation;
 use crate::{CaptureStatus, CopyError, Host, Location, Result, Stream};
 
-/// When a copy may read its source.
+/// The time at which a copy may read its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SourceOrder {
     /// In the order of the stream, as copies without options do.
@@ -78,7 +78,7 @@ impl CopyOptions {
         CopyOptions::default()
     }
 
-    /// When the source may be read.
+    /// The time at which the source may be read.
     pub fn source_order(mut self, order: SourceOrder) -> CopyOptions {
         self.source_order = order;
         self

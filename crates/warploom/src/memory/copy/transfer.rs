@@ -99,6 +99,9 @@ impl<'a> Transfer<'a> {
             operands.iter().filter(|(held, _)| held.capture().is_some()).try_for_each(|(held, _)| held.meet(stream))?;
             return order(stream, &operands);
         };
+        if self.source() != self.destination() {
+            stream.refuse_captured("a copy between contexts")?;
+        }
         operands.iter().try_for_each(|operand| order_captured(stream, *operand))?;
         operands.iter().try_for_each(|(held, _)| capture.keep(held))?;
         for other in operands.iter().flat_map(|(held, access)| capture.conflicts(held, stream, *access)) {

@@ -3,8 +3,8 @@
 use crate::memory::{Access, AllocationRef};
 use crate::{MemoryError, Result, Stream};
 
-/// The allocations of a graph that the host can borrow. A graph that uses device memory only has none, and its
-/// launches cost nothing here.
+/// The allocations of a graph that the host can borrow. A graph that uses device memory only has none, and
+/// its launches cost nothing here.
 #[derive(Clone, Default)]
 pub(crate) struct HostUses(Vec<(AllocationRef, Access)>);
 

@@ -8,9 +8,9 @@
 //!   launch:  refuse if there is a borrow, otherwise count it ─▶ record the stream ─▶ enqueue ─▶ count it off
 //! ```
 //!
-//! Whichever comes first wins: a launch that finds a borrow is refused, and a borrow that finds a launch waits
-//! until the launch is enqueued, and then for its stream. Device memory has no host borrows and is never
-//! counted.
+//! Whichever comes first wins: a launch that finds a borrow is refused, and a borrow that finds a launch
+//! waits until the launch is enqueued, and then for its stream. Device memory has no host borrows and is
+//! never counted.
 
 mod borrow;
 mod launch;

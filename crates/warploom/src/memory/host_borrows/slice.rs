@@ -14,7 +14,8 @@ pub struct HostSlice<'a, T> {
     _borrow: HostBorrow<'a>,
 }
 
-/// Values of a [`ManagedBuffer`](crate::ManagedBuffer), borrowed by the host for reading and writing: a `[T]`.
+/// Values of a [`ManagedBuffer`](crate::ManagedBuffer), borrowed by the host for reading and writing: a
+/// `[T]`.
 ///
 /// A graph that uses the memory cannot be launched until this is dropped
 /// ([`MemoryError::HostBorrowed`](crate::MemoryError::HostBorrowed)).

@@ -1,6 +1,6 @@
 //! Managed memory that other code allocated.
 //!
-//! That it is managed is not asked here but when it is first used as such: wrapping makes no driver call.
+//! Wrapping makes no driver call: the memory is checked to be managed when it is first used as such.
 #![expect(unsafe_code, reason = "takes over memory that others made")]
 
 use std::any::Any;

@@ -58,8 +58,8 @@ impl ManagedRange<'_> {
 
 /// Moves many ranges, all to one location or each to its own, in the order of `queue`.
 ///
-/// That is one driver call. A driver before 13.0 has none for it, and the legacy default stream takes none;
-/// there it is a call for each range, in order, until one fails.
+/// One driver call moves all ranges. A driver before 13.0 has no such function, and the legacy default stream
+/// is not accepted by it; then each range is one call, in order, until one fails.
 ///
 /// ```
 /// use warploom::{Devices, Driver, Host, Location, ManagedMemory, prefetch_batch};

@@ -17,7 +17,7 @@ pub(super) struct AccessCache {
 
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// When it was asked, counted in changes.
+    /// The time of the query, counted in changes.
     at: u64,
     /// One bit for each of the first 64 devices.
     devices: u64,

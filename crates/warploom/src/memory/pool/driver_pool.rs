@@ -53,10 +53,10 @@ impl PoolMemory {
 
 /// A pool that the driver has for a location.
 #[derive(Clone, Copy)]
-pub(super) enum Found {
-    /// The one that it has from the start.
+pub(super) enum LocationPool {
+    /// The default pool of the location.
     Default,
-    /// The one that is allocated from now where none is named.
+    /// The current pool of the location: allocations that name no pool come from it.
     Current,
 }
 
@@ -112,14 +112,14 @@ impl DriverPool {
         context: &Context,
         memory: PoolMemory,
         mut location: CUmemLocation,
-        found: Found,
+        which: LocationPool,
     ) -> Result<DriverPool> {
         let (driver, mut raw, kind) = (context.driver(), null_mut(), memory.allocation_type());
         // SAFETY: `raw` is writable, `location` readable.
         unsafe {
-            match found {
-                Found::Default => driver.cuMemGetDefaultMemPool(&raw mut raw, &raw mut location, kind),
-                Found::Current => driver.cuMemGetMemPool(&raw mut raw, &raw mut location, kind),
+            match which {
+                LocationPool::Default => driver.cuMemGetDefaultMemPool(&raw mut raw, &raw mut location, kind),
+                LocationPool::Current => driver.cuMemGetMemPool(&raw mut raw, &raw mut location, kind),
             }
         }?;
         // SAFETY: the driver has this pool from the start, or its owner keeps it current.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 
-use super::driver_pool::{DriverPool, Found, PoolMemory, can};
+use super::driver_pool::{DriverPool, LocationPool, PoolMemory, can};
 use crate::device::same_driver;
 use crate::memory::managed::{ManagedBuffer, warn_of_exclusive_access};
 use crate::{
@@ -76,7 +76,7 @@ impl ManagedPool {
     /// allocate managed memory.
     #[doc(alias = "cuMemGetDefaultMemPool")]
     pub fn default_of(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
-        ManagedPool::found(context, preferred, Found::Default)
+        ManagedPool::found(context, preferred, LocationPool::Default)
     }
 
     /// The pool that managed memory is allocated from now where none is named: the default one, unless
@@ -88,7 +88,7 @@ impl ManagedPool {
     /// As [`ManagedPool::default_of`].
     #[doc(alias = "cuMemGetMemPool")]
     pub fn current(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
-        ManagedPool::found(context, preferred, Found::Current)
+        ManagedPool::found(context, preferred, LocationPool::Current)
     }
 
     fn at(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
@@ -99,10 +99,10 @@ impl ManagedPool {
         })
     }
 
-    fn found(context: &Context, preferred: Option<Location>, found: Found) -> Result<ManagedPool> {
+    fn found(context: &Context, preferred: Option<Location>, which: LocationPool) -> Result<ManagedPool> {
         let unsupported = Error::Managed(ManagedError::NoDefaultPool { device: context.device().ordinal() });
         ManagedPool::over(context, preferred, unsupported, |place| {
-            DriverPool::found(context, PoolMemory::Managed, place, found)
+            DriverPool::found(context, PoolMemory::Managed, place, which)
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::driver_pool::{DriverPool, Found, PoolMemory, can};
+use super::driver_pool::{DriverPool, LocationPool, PoolMemory, can};
 use crate::{Context, DeviceAttribute, Error, Host, Location, MemoryError, NumaId, PoolOptions, Result};
 
 /// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and
@@ -65,7 +65,7 @@ impl PinnedPool {
     /// As [`PinnedPool::new`]; `CUDA_ERROR_INVALID_VALUE` for a node that does not exist.
     #[doc(alias = "cuMemGetDefaultMemPool")]
     pub fn default_of(context: &Context, place: Host) -> Result<PinnedPool> {
-        PinnedPool::found(context, place, Found::Default)
+        PinnedPool::found(context, place, LocationPool::Default)
     }
 
     /// The pool that is allocated from now where none is named: the default one, unless another was made
@@ -77,7 +77,7 @@ impl PinnedPool {
     /// As [`PinnedPool::default_of`].
     #[doc(alias = "cuMemGetMemPool")]
     pub fn current(context: &Context, place: Host) -> Result<PinnedPool> {
-        PinnedPool::found(context, place, Found::Current)
+        PinnedPool::found(context, place, LocationPool::Current)
     }
 
     fn at(context: &Context, place: Host, options: PoolOptions) -> Result<PinnedPool> {
@@ -86,10 +86,10 @@ impl PinnedPool {
         Ok(PinnedPool { shared: Arc::new(DriverPool::new(context, PoolMemory::Pinned, place, options)?) })
     }
 
-    fn found(context: &Context, place: Host, found: Found) -> Result<PinnedPool> {
+    fn found(context: &Context, place: Host, which: LocationPool) -> Result<PinnedPool> {
         supported(context, place)?;
         let place = Location::from(place).to_raw();
-        Ok(PinnedPool { shared: Arc::new(DriverPool::found(context, PoolMemory::Pinned, place, found)?) })
+        Ok(PinnedPool { shared: Arc::new(DriverPool::found(context, PoolMemory::Pinned, place, which)?) })
     }
 }
 

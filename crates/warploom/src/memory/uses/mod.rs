@@ -152,8 +152,8 @@ impl Uses {
             conflicts.then(|| Conflict { stream: met.stream.clone(), place, counts: met.counts, is_waited_for: true })
         };
         let mut conflicts: Vec<Conflict> = all.iter().enumerate().filter_map(is_conflict).collect();
-        // Who waits for a stream has waited for what that stream has waited for. One at a time, since two may
-        // have waited for each other.
+        // A wait for a stream includes the waits of that stream. One at a time, since two may have waited for
+        // each other.
         for index in 0..conflicts.len() {
             let Conflict { place, counts, .. } = conflicts[index];
             let mut others = conflicts.iter().filter(|other| other.is_waited_for && other.place != place);
@@ -253,10 +253,10 @@ struct Conflict {
     is_waited_for: bool,
 }
 
-/// Makes a stream wait for all work of others that conflicts with its next access: writes before a read,
-/// reads and writes before a write. It has met the memory then.
+/// Makes a stream wait for all work of other streams that conflicts with its next access: writes before a
+/// read, reads and writes before a write. The stream counts as a user of the memory from then on.
 ///
-/// Where there is no such work, no driver call is made.
+/// Without such work, no driver call is made.
 #[inline]
 pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&AllocationRef, Access); N]) -> Result<()> {
     if operands.iter().all(|(allocation, _)| allocation.is_at_home(stream)) {

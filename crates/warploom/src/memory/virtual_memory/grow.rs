@@ -62,10 +62,10 @@ impl<T: DeviceCopy> From<GrowError<T>> for Error {
 impl VirtualMemory {
     /// The same values in a larger buffer, followed by uninitialised values. Nothing is copied.
     ///
-    /// Where the addresses behind the buffer are free, it gets more memory there, and nothing waits.
-    /// Otherwise it is moved to other addresses, with the same memory behind them; that waits for the streams
-    /// that used the buffer, so that no work uses the old addresses. With no more values than before, only
-    /// the access of devices is set again.
+    /// If the addresses behind the buffer are free, it gets more memory there, and nothing waits. Otherwise
+    /// it is moved to other addresses, with the same memory behind them; that waits for the streams that used
+    /// the buffer, so that no work uses the old addresses. With no more values than before, only the access
+    /// of devices is set again.
     ///
     /// The buffer is taken and given back, so that nothing borrowed from it, and none of its addresses, is
     /// used afterwards:
@@ -134,8 +134,7 @@ impl Shared {
         moved.map_again(range)?;
         self.complete(&mut moved)?;
         moved.adopt(range);
-        // What is left of the old range is its addresses; that they cannot be given back is no reason to
-        // refuse the new.
+        // Only the addresses of the old range are left; a failure to free them does not fail the growth.
         *range = moved;
         Ok(())
     }

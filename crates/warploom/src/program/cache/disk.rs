@@ -155,7 +155,7 @@ impl ProgramCache for DiskCache {
         };
         let mut bytes = Vec::new();
         (&file).take(self.limit).read_to_end(&mut bytes)?;
-        // Where that is not allowed, the entry only goes sooner.
+        // If that is not permitted, the entry is only evicted sooner.
         file.set_times(FileTimes::new().set_modified(SystemTime::now())).ok();
         Ok(Some(bytes))
     }

@@ -35,8 +35,8 @@ struct Shared {
     build: OnceLock<String>,
 }
 
-/// The table, and where it is from.
-struct Found {
+/// The function table of an opened library, and the library's path.
+struct OpenedLibrary {
     table: NvvmTable,
     path: PathBuf,
 }
@@ -59,7 +59,7 @@ impl Nvvm {
     /// library that does not do, and libNVVM's error.
     #[doc(alias = "libnvvm")]
     pub fn load() -> Result<Nvvm> {
-        let Found { table, path } = dynamic_library::system()?;
+        let OpenedLibrary { table, path } = dynamic_library::system()?;
         Ok(Nvvm::new(table, Some(path))?)
     }
 
@@ -75,7 +75,7 @@ impl Nvvm {
     /// those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nvvm> {
         // SAFETY: the caller vouches for the library.
-        let Found { table, path } = unsafe { dynamic_library::library(path.as_ref()) }?;
+        let OpenedLibrary { table, path } = unsafe { dynamic_library::library(path.as_ref()) }?;
         Ok(Nvvm::new(table, Some(path))?)
     }
 
@@ -174,7 +174,7 @@ impl Nvvm {
     }
 }
 
-impl LibraryTable for Found {
+impl LibraryTable for OpenedLibrary {
     type Error = NvvmError;
 
     const VARIABLE: &'static str = NVVM_VARIABLE;
@@ -182,11 +182,11 @@ impl LibraryTable for Found {
     const FOLDERS: &'static [&'static str] = &["nvvm/lib64", "lib64", "lib"];
     const WHEELS: &'static [&'static str] = &["cu13/lib", "cuda_nvcc/nvvm/lib64"];
 
-    unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<Found, NvvmError> {
+    unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<OpenedLibrary, NvvmError> {
         // SAFETY: the caller vouches for the signatures.
         let table = unsafe { NvvmTable::of(library) };
         let table = table.map_err(|missing| NvvmError::NotNvvm { path: path.to_owned(), missing })?;
-        Ok(Found { table, path: path.to_owned() })
+        Ok(OpenedLibrary { table, path: path.to_owned() })
     }
 }
 
@@ -249,8 +249,11 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, "").unwrap();
         }
-        let found = dynamic_library::candidates::<Found>([root.clone()].into_iter());
+        let found = dynamic_library::candidates::<OpenedLibrary>([root.clone()].into_iter());
         std::fs::remove_dir_all(&root).unwrap();
-        assert_eq!(found[Found::NAMES.len()..], *places.iter().map(|place| root.join(place)).collect::<Vec<_>>());
+        assert_eq!(
+            found[OpenedLibrary::NAMES.len()..],
+            *places.iter().map(|place| root.join(place)).collect::<Vec<_>>()
+        );
     }
 }

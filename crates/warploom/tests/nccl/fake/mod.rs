@@ -63,7 +63,7 @@ enum Key {
 #[derive(Default)]
 struct Meeting {
     parts: Vec<Part>,
-    /// What came of it.
+    /// The result, once there is one.
     done: Option<Result<(), ncclResult_t>>,
 }
 
@@ -159,12 +159,12 @@ impl Fake {
         lock(&self.world.state).asynchronous = code;
     }
 
-    /// What was called so far; forgets it.
+    /// Takes the list of calls so far.
     pub(crate) fn take_calls(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.world.state).calls)
     }
 
-    /// How many communicators have not been given back.
+    /// Number of communicators that have not been destroyed.
     pub(crate) fn alive(&self) -> usize {
         lock(&self.world.state).alive
     }

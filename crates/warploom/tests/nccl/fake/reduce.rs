@@ -12,7 +12,7 @@ pub(crate) struct Values {
     pub(crate) of: c_int,
 }
 
-/// How many bytes a value of one of NCCL's types has.
+/// The size of one of NCCL's types, in bytes.
 pub(crate) fn size_of_type(of: c_int) -> usize {
     match of {
         0 | 1 => 1,

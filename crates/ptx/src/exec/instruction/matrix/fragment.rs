@@ -44,8 +44,8 @@ impl Fragment {
         }
     }
 
-    /// Where the elements of a lane's register lie in the matrix, counted in elements as if its lines were
-    /// close together.
+    /// The indices in the matrix of the elements in a lane's register, as if the matrix had no padding
+    /// between lines.
     fn places(self, lane: usize, register: usize) -> impl Iterator<Item = usize> {
         let (lines, length, bits) = (usize::from(self.lines), usize::from(self.length), usize::from(self.bits));
         let width = self.register() / bits;

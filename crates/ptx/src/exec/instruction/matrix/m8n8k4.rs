@@ -34,7 +34,7 @@ fn place(halves: bool, lane: usize, index: usize) -> (usize, usize) {
     ((lane & 1) + (index & 2) + below, (index & 4) + (lane & 2) + (index & 1))
 }
 
-/// Which lane, and which of its sums, lies in a row and column.
+/// The lane that holds the sum in a row and column, and the index among its sums.
 fn holder(halves: bool, lane: usize, (row, column): (usize, usize)) -> (usize, usize) {
     let first = (lane & 12) + 16 * (row / 4);
     if halves {

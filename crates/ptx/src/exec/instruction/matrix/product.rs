@@ -58,7 +58,7 @@ struct Tile<'r, W> {
     left: &'r [[W; LANES]],
     right: &'r [[W; LANES]],
     summands: &'r [[W; LANES]],
-    /// Where the elements of a sparse factor belong.
+    /// The metadata of a sparse factor: the columns of its elements.
     choices: Option<&'r [W; LANES]>,
 }
 

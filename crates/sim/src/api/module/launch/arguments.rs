@@ -30,7 +30,7 @@ impl Arguments {
         Self { each, extra }
     }
 
-    /// True if they are passed as `extra`.
+    /// `true` if they are passed as `extra`.
     pub(super) fn are_extra(&self) -> Status<bool> {
         Ok(!self.extra.is_null() && !self.extra.pointer_at(0)?.is_null())
     }
@@ -40,7 +40,8 @@ impl Arguments {
         self.pack_from(call, facts, false)
     }
 
-    /// The arguments of a node: unlike a launch, it takes a buffer that is too short. The missing bytes are 0.
+    /// The arguments of a node: unlike a launch, it takes a buffer that is too short. The missing bytes are
+    /// 0.
     pub(super) fn pack_for_node(&self, call: &Call<'_>, facts: &Facts<'_>) -> Status<Arc<[u8]>> {
         self.pack_from(call, facts, true)
     }

@@ -18,7 +18,8 @@ pub(super) fn code(kind: &TrapKind) -> CUresult {
         TrapKind::Misaligned { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
         TrapKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,
         TrapKind::Deadlock(_) => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
-        TrapKind::Barrier { .. } => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        // An address in front of shared memory wraps, and names a block that no cluster has.
+        TrapKind::Barrier { .. } | TrapKind::Cluster { rank: 16.., .. } => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
         TrapKind::Call(_) | TrapKind::BranchIndex { .. } => CUresult::CUDA_ERROR_INVALID_PC,
         _ => CUresult::CUDA_ERROR_LAUNCH_FAILED,
     }

@@ -13,9 +13,13 @@
 
 mod arguments;
 mod fault;
+mod legacy;
 mod node;
+mod overruns;
+mod pace;
 mod reachable;
 mod running;
+mod several;
 mod shape;
 mod task;
 mod view;
@@ -24,8 +28,14 @@ use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
 use arguments::Arguments;
+pub(crate) use legacy::{
+    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchGrid, cuLaunchGridAsync, cuParamSetSize, cuParamSetf,
+    cuParamSeti, cuParamSetv,
+};
 pub(crate) use node::{kernel_node, with_attributes};
+use pace::Pace;
 use running::Running;
+pub(crate) use several::cuLaunchCooperativeKernelMultiDevice;
 use task::KernelTask;
 use view::View;
 use warploom_engine::QueueId;
@@ -117,12 +127,26 @@ fn launch(
     let kernel =
         KernelCall::new(call, &mut world, place, function.address(), shape, |facts| arguments.pack(call, facts));
     let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
-    if world.captures().hold(queue) {
-        let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
-        let node = KernelNode::new(kernel, function.address(), attributes, arguments.are_extra()?);
-        return call.capture_node(&mut world, queue, NodeWork::Kernel(Arc::new(node)));
+    let is_extra = arguments.are_extra()?;
+    enqueue(call, &mut world, queue, kernel, function.address(), attributes, is_extra)
+}
+
+/// Enqueues a checked launch, or makes it a node of the graph that the stream is captured into.
+fn enqueue(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    queue: QueueId,
+    kernel: KernelCall,
+    named: u64,
+    attributes: KernelAttributes,
+    is_extra: bool,
+) -> Status {
+    if !world.captures().hold(queue) {
+        return kernel.start(call, world, queue);
     }
-    kernel.start(call, &mut world, queue)
+    let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
+    let node = KernelNode::new(kernel, named, attributes, is_extra);
+    call.capture_node(world, queue, NodeWork::Kernel(Arc::new(node)))
 }
 
 /// The context that a kernel runs in, and its device.
@@ -154,12 +178,16 @@ impl KernelCall {
         }
         let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
         let limits = Limits::new(call, device);
+        let shape = clusters::in_blocks(&facts, shape);
         shape.check(call, &limits, &facts, &found.settings)?;
         let shape = clusters::of_launch(call, &limits, &facts, &found.settings, shape)?;
         clusters::check_most(call, &shape)?;
         let arguments = arguments(&facts)?;
         let program = world.code().modules().get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
-        Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
+        let threads = shape.block.iter().product();
+        let active_blocks = limits.active_blocks(&facts, &found.settings, threads, shape.shared.into());
+        let index = found.index;
+        Ok(Self { function: handle, context, device, program, index, shape, arguments, active_blocks })
     }
 
     /// Enqueues the kernel.
@@ -184,6 +212,7 @@ impl KernelCall {
             true => Some(world.take_workspace(context, device).ok_or(OUT_OF_MEMORY)?),
             false => None,
         };
+        let pace = Pace::new(&Limits::new(call, device), &shape, self.active_blocks);
         let launch = Launch {
             grid: shape.grid,
             block: shape.block,
@@ -194,9 +223,10 @@ impl KernelCall {
             resident: u32::try_from(resident).unwrap_or(u32::MAX),
             processors: Limits::new(call, device).of(number::MULTIPROCESSOR_COUNT),
             environment: environment(workspace.unwrap_or(0)),
+            cycles_per_instruction: pace.cycles_per_instruction(),
             ..Launch::default()
         };
-        let view = View::new(call.core(), world, context, device, conditions.cloned());
+        let view = View::new(call.core(), world, context, device, conditions.cloned(), pace);
         let name = kernel.name().to_owned();
         let checks = call.core().findings.kernel_checks();
         let grid = Running::new(kernel, launch, &view, checks).map_err(|error| {
@@ -205,6 +235,9 @@ impl KernelCall {
         })?;
         if let Some(function) = world.code_mut().functions_mut().get_mut(self.function) {
             function.is_loaded = true;
+            if let Some(state) = &mut function.launch_state {
+                state.take_over(shape.block, shape.shared, &self.arguments);
+            }
         }
         Ok(Box::new(KernelTask::new(call, name, grid, view, workspace)))
     }

@@ -8,12 +8,14 @@ use warploom_ptx::Direct;
 use crate::api::pool::AccessLevel;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::code::MARGINS;
+use crate::machine::mapped_memory::Mapped;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side, SimAddress};
 
 /// A range of memory that a kernel may read, or write as well.
 ///
-/// Its bytes stay mapped while the kernel runs, even after a free (see `memory`).
+/// Its bytes stay mapped while the kernel runs, even after a free (see `memory`): those behind a window
+/// always, those of an arena because the kernel is an op that was enqueued before the free.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReachableRange {
     start: u64,
@@ -23,6 +25,17 @@ pub(super) struct ReachableRange {
     is_writable: bool,
     /// The id of its allocation.
     id: u64,
+}
+
+impl ReachableRange {
+    /// The bytes from an address of the range on: where they lie, and how many of `bytes` there are.
+    pub(super) fn piece(&self, address: u64, bytes: usize) -> (SimAddress, usize) {
+        let here = bytes.min(usize::try_from(self.end - address).unwrap_or(usize::MAX));
+        let host = self.host + (address - self.start) as usize;
+        // SAFETY: `here` bytes at most are left of the range, which stays mapped while the kernel runs (see
+        // `ReachableRange`); no Rust reference points to them.
+        (unsafe { SimAddress::new(address, host, self.side) }, here)
+    }
 }
 
 /// All reachable ranges, by address.
@@ -74,6 +87,32 @@ impl World {
         ReachableMemory { sorted, version: self.memory().version() }
     }
 
+    /// Memory around an address that is mapped for kernels of a context, and that no allocation holds.
+    pub(super) fn unallocated_memory(
+        &self,
+        context: ContextHandle,
+        device: u16,
+        address: u64,
+    ) -> Option<ReachableRange> {
+        let memory = self.memory();
+        let mapped = self.mapped(address)?;
+        let reaches = match mapped.pool {
+            Some(pool) => self.pool_access(pool, device) != AccessLevel::None,
+            None if mapped.side == Side::Device(device) => true,
+            // As the allocations that share it. Without one, the pages may be closed at any time.
+            None => memory
+                .touching(mapped.range.start, mapped.range.end)
+                .any(|allocation| self.kernel_access(allocation, context, device) == Some(true)),
+        };
+        let start = memory.before(address).map_or(0, Allocation::end);
+        if !reaches || address < start {
+            return None;
+        }
+        let Mapped { range, host, side, .. } =
+            mapped.part(start, memory.after(address).map_or(u64::MAX, |next| next.base));
+        Some(ReachableRange { start: range.start, end: range.end, host, side, is_writable: true, id: 0 })
+    }
+
     /// `Some(true)` if kernels may write the memory, `Some(false)` if they may only read it, `None` without
     /// access.
     fn kernel_access(&self, allocation: &Allocation, context: ContextHandle, device: u16) -> Option<bool> {
@@ -99,6 +138,18 @@ impl ReachableMemory {
         self.version == version
     }
 
+    /// The range that an address lies in.
+    fn range(&self, address: u64) -> Option<&ReachableRange> {
+        let index = self.sorted.partition_point(|range| range.end <= address);
+        self.sorted.get(index).filter(|range| range.start <= address)
+    }
+
+    /// The bytes from an address on that a kernel may access.
+    pub(super) fn piece(&self, address: u64, bytes: usize, writes: bool) -> Option<(SimAddress, usize)> {
+        let range = self.range(address).filter(|range| range.is_writable || !writes)?;
+        Some(range.piece(address, bytes))
+    }
+
     /// The addresses of ranges that have been freed since.
     pub(super) fn freed<'a>(&'a self, world: &'a World) -> impl Iterator<Item = std::ops::Range<u64>> + 'a {
         let is_there =
@@ -108,8 +159,7 @@ impl ReachableMemory {
 
     /// The range around an address, for direct access by kernels.
     pub(super) fn direct(&self, address: u64) -> Option<Direct> {
-        let index = self.sorted.partition_point(|range| range.end <= address);
-        let range = self.sorted.get(index).filter(|range| range.start <= address)?;
+        let range = self.range(address)?;
         let host = std::ptr::with_exposed_provenance_mut(range.host);
         // SAFETY: as many bytes, which stay mapped while the kernel runs (see `ReachableRange`); no Rust
         // reference points to them.
@@ -117,7 +167,7 @@ impl ReachableMemory {
     }
 
     /// Calls `part` with every piece of a range: its address, and the bytes of the range that it holds. Fails
-    /// with the first address that is unmapped or not writable.
+    /// with the first address that is not allocated or not writable.
     pub(super) fn each(
         &self,
         address: u64,
@@ -128,16 +178,7 @@ impl ReachableMemory {
         let mut done = 0;
         while done < bytes {
             let at = address.checked_add(done as u64).ok_or(address)?;
-            let index = self.sorted.partition_point(|range| range.end <= at);
-            let range = self.sorted.get(index).filter(|range| range.start <= at).ok_or(at)?;
-            if writes && !range.is_writable {
-                return Err(at);
-            }
-            let here = (bytes - done).min(usize::try_from(range.end - at).unwrap_or(usize::MAX));
-            let host = range.host + (at - range.start) as usize;
-            // SAFETY: `here` bytes at most are left of the range, which stays mapped while the kernel runs
-            // (see `ReachableRange`); no Rust reference points to them.
-            let piece = unsafe { SimAddress::new(at, host, range.side) };
+            let (piece, here) = self.piece(at, bytes - done, writes).ok_or(at)?;
             part(piece, done..done + here);
             done += here;
         }

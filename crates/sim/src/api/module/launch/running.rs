@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warploom_ptx::{Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, Watched, Watches};
+use warploom_ptx::{Access, Cost, Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, TrapKind, Watched, Watches};
 
 use super::view::View;
 use crate::check::{KernelChecks, KernelHazard};
@@ -52,11 +52,27 @@ impl Running {
         }
     }
 
+    /// The virtual cost of its blocks so far.
+    pub(super) fn cost(&self) -> Cost {
+        match self {
+            Running::Plain(grid) => grid.cost(),
+            Running::Watched(running) => running.grid.cost(),
+        }
+    }
+
     /// Runs about `fuel` warp instructions on each thread of a crew; with checks, on this thread only.
     pub(super) fn step_spread(&mut self, fuel: u64, crew: &Crew) -> Step {
         match self {
             Running::Plain(grid) => grid.step_spread(fuel, crew),
             Running::Watched(running) => running.grid.step(fuel),
+        }
+    }
+
+    /// An overrun in the form of a trap.
+    pub(super) fn describe(&self, access: &Access, kind: TrapKind) -> Trap {
+        match self {
+            Running::Plain(grid) => grid.describe(access, kind),
+            Running::Watched(running) => running.grid.describe(access, kind),
         }
     }
 

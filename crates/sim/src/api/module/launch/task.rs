@@ -9,10 +9,12 @@ use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
 use super::fault;
+use super::overruns::Overrun;
 use super::running::Running;
 use super::view::View;
 use crate::check::Watched;
 use crate::machine::call::Call;
+use crate::machine::clock::Demand;
 use crate::machine::log::{LogEntry, LogKind};
 use crate::machine::work::Task;
 use crate::machine::world::World;
@@ -60,7 +62,9 @@ const SPREAD_SLICE: u64 = 4 * SLICE;
 impl Task<World> for KernelTask {
     fn advance(&mut self, fuel: u64) -> Step<CUresult> {
         let is_first = self.started.is_none();
-        self.view.look(is_first);
+        if let Some(reason) = self.view.look(is_first) {
+            return self.fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY, reason);
+        }
         let started = *self.started.get_or_insert_with(Instant::now);
         // The first slice runs without helper threads, because a short kernel ends within it.
         let step = match &self.crew {
@@ -88,6 +92,14 @@ impl Task<World> for KernelTask {
         }
     }
 
+    fn starts_at(&mut self, nanoseconds: u64) {
+        self.view.starts_at(nanoseconds);
+    }
+
+    fn demand(&self) -> Demand {
+        self.view.pace().demand(&self.grid.cost())
+    }
+
     fn describe(&self) -> String {
         format!("the kernel `{}`", self.name)
     }
@@ -104,9 +116,11 @@ impl Task<World> for KernelTask {
         self.view.forget_freed(world, &mut touched);
         world.move_touched_pages(&touched, self.view.device());
         if let Some(watched) = self.watched.take() {
-            let trap = self.trap.take().map(fault::describe);
+            let overruns = self.view.take_overruns().into_iter();
+            let overruns = overruns.map(|Overrun { access, kind }| self.grid.describe(&access, kind));
+            let faults = overruns.chain(self.trap.take()).map(fault::describe).collect();
             let inside = self.grid.found(&self.name);
-            world.check_ended(watched, touched, trap, inside);
+            world.check_ended(watched, touched, faults, inside);
         }
         if let Some(workspace) = self.workspace.take() {
             world.give_workspace(workspace);

@@ -1,20 +1,23 @@
 //! Memory view of a running kernel: loads, stores, atomics, heap, conditions and clock.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
+use smallvec::SmallVec;
 use warploom_engine::Mode;
-use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
+use warploom_ptx::{Access, Bounds, Direct, Fault, Freed, HeapProblem, Host, Memory, TrapKind};
 use warploom_sys::types::CUlimit;
 
+use super::overruns::{Overrun, Overruns};
+use super::pace::Pace;
 use super::reachable::ReachableMemory;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::code::{MARGINS, room, runtime};
 use crate::machine::conditions::Conditions;
 use crate::machine::core::Core;
-use crate::machine::limits::Bounds;
+use crate::machine::limits::LimitBounds;
 use crate::machine::world::World;
 use crate::memory::SimAddress;
 use crate::memory::shadow::Touched;
@@ -31,16 +34,20 @@ pub(super) struct View {
     launched: ReachableMemory,
     /// The kernel's reads and writes, if the machine checks or has pages that migrate.
     touched: Option<Mutex<Touched>>,
+    /// Declared bounds where a finding fails calls; otherwise those of hardware.
+    bounds: Bounds,
+    overruns: Mutex<Overruns>,
     /// An address range that covers the heap blocks that the kernel can know.
     heap: [AtomicU64; 2],
     /// The conditions of the graph that the kernel is launched in.
     conditions: Option<Arc<Conditions>>,
-    /// Number of clock reads, on a machine without real time.
-    moments: Option<AtomicU64>,
+    /// The speed of the kernel.
+    pace: Pace,
+    /// Virtual time at which the kernel starts, in nanoseconds.
+    start: AtomicU64,
+    /// True if blocks run in a fixed order.
+    is_ordered: bool,
 }
-
-/// Nanoseconds between two clock reads.
-const MOMENT_NS: u64 = 100;
 
 impl View {
     pub(super) fn new(
@@ -49,6 +56,7 @@ impl View {
         context: ContextHandle,
         device: u16,
         conditions: Option<Arc<Conditions>>,
+        pace: Pace,
     ) -> Arc<Self> {
         let is_watched = core.findings.is_on() || world.managed_memory().is_used();
         let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
@@ -59,9 +67,17 @@ impl View {
             reachable: RwLock::default(),
             launched: world.reachable_pool_memory(context, device),
             touched: is_watched.then(Mutex::default),
+            bounds: match (core.findings.is_on(), core.findings.fails_calls()) {
+                (_, true) => Bounds::Declared,
+                (true, false) => Bounds::Reported,
+                (false, false) => Bounds::Hardware,
+            },
+            overruns: Mutex::default(),
             heap: hull.map(AtomicU64::new),
             conditions,
-            moments: (core.mode != Mode::Threads).then(AtomicU64::default),
+            pace,
+            start: AtomicU64::default(),
+            is_ordered: core.mode != Mode::Threads,
         })
     }
 
@@ -83,7 +99,17 @@ impl View {
 
     /// True if blocks may run on several threads: no accesses are recorded, and no fixed order is required.
     pub(super) fn is_free(&self) -> bool {
-        self.touched.is_none() && self.moments.is_none()
+        self.touched.is_none() && !self.is_ordered
+    }
+
+    /// The speed of the kernel.
+    pub(super) fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// Sets the virtual time at which the kernel starts.
+    pub(super) fn starts_at(&self, nanoseconds: u64) {
+        self.start.store(nanoseconds, Ordering::Relaxed);
     }
 
     pub(super) fn device(&self) -> u16 {
@@ -91,19 +117,26 @@ impl View {
     }
 
     /// Updates the snapshot of reachable memory, if the registry's version has changed or `again` is set.
-    pub(super) fn look(&self, again: bool) {
-        let Some(core) = self.core() else { return };
-        let world = core.world();
+    /// Returns the reason if the kernel has to end because host memory has run out.
+    pub(super) fn look(&self, again: bool) -> Option<String> {
+        let core = self.core()?;
+        let mut world = core.world();
         let is_known = self.reachable.read().is_of(world.memory().version());
         if again || !is_known {
             let reachable = world.reachable_memory(self.context, self.device);
             *self.reachable.write() = reachable;
         }
+        world.over_host_limit(0)
     }
 
     /// Takes the recorded accesses.
     pub(super) fn take_touched(&self) -> Touched {
         self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default()
+    }
+
+    /// Takes the accesses beyond memory that hardware let pass.
+    pub(super) fn take_overruns(&self) -> Vec<Overrun> {
+        self.overruns.lock().take()
     }
 
     /// Drops accesses to memory that was freed since the launch and may have been allocated again.
@@ -127,38 +160,119 @@ impl View {
         if self.launched.each(address, bytes, writes, &mut part).is_ok() {
             return Ok(());
         }
-        self.look(true);
+        // A kernel that has to end for another reason is ended behind this slice.
+        drop(self.look(true));
         let known = self.reachable.read().each(address, bytes, writes, &mut part);
         known.map_err(|address| Fault { address })
     }
 }
 
-impl Memory for View {
-    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        self.each(address, into.len(), false, |from, range| from.get(&mut into[range]))?;
-        if let Some(touched) = self.touched_by(address, into.len()) {
-            touched.lock().read(address..address + into.len() as u64, access.strong);
+/// A part of an access: where its bytes lie, and which of the access's they are.
+struct Piece {
+    at: SimAddress,
+    range: Range<usize>,
+    /// True if they belong to an allocation.
+    is_allocated: bool,
+}
+
+impl View {
+    /// The pieces of an access that goes beyond allocations and stays inside of mapped memory.
+    #[cold]
+    fn beyond(
+        &self,
+        access: &Access,
+        address: u64,
+        bytes: usize,
+        writes: bool,
+        fault: Fault,
+    ) -> Result<SmallVec<[Piece; 4]>, Fault> {
+        let core = self.core().filter(|_| self.bounds != Bounds::Declared).ok_or(fault)?;
+        let (world, reachable) = (core.world(), self.reachable.read());
+        let mut pieces = SmallVec::new();
+        let (mut done, mut first) = (0, None);
+        while done < bytes {
+            let at = address.checked_add(done as u64).ok_or(fault)?;
+            let allocated =
+                [&*reachable, &self.launched].into_iter().find_map(|known| known.piece(at, bytes - done, writes));
+            let is_allocated = allocated.is_some();
+            let (place, here) = match allocated {
+                Some(found) => found,
+                None => {
+                    first.get_or_insert(at);
+                    let range = world.unallocated_memory(self.context, self.device, at);
+                    range.ok_or(Fault { address: at })?.piece(at, bytes - done)
+                }
+            };
+            pieces.push(Piece { at: place, range: done..done + here, is_allocated });
+            done += here;
+        }
+        if let Some(first) = first.filter(|_| self.bounds == Bounds::Reported) {
+            let share = (bytes as u64 / u64::from(access.lanes.count_ones().max(1))).max(1);
+            let below = (first - address) / share;
+            let lanes = (0..below).fold(access.lanes, |lanes, _| lanes & lanes.wrapping_sub(1));
+            let lanes = if lanes == 0 { access.lanes } else { lanes };
+            self.overruns.lock().add(&Access { lanes, ..*access }, &TrapKind::Global(first));
+        }
+        Ok(pieces)
+    }
+
+    /// Remembers bytes that a kernel has read or written.
+    fn note(&self, access: &Access, address: u64, bytes: usize, writes: bool) {
+        let Some(touched) = self.touched_by(address, bytes) else { return };
+        let range = address..address + bytes as u64;
+        match writes {
+            true => touched.lock().write(range, access.strong),
+            false => touched.lock().read(range, access.strong),
+        }
+    }
+
+    /// Reads or writes bytes, piece by piece.
+    fn transfer(
+        &self,
+        access: &Access,
+        address: u64,
+        bytes: usize,
+        writes: bool,
+        mut part: impl FnMut(SimAddress, Range<usize>),
+    ) -> Result<(), Fault> {
+        let Err(fault) = self.each(address, bytes, writes, &mut part) else {
+            self.note(access, address, bytes, writes);
+            return Ok(());
+        };
+        for Piece { at, range, is_allocated } in self.beyond(access, address, bytes, writes, fault)? {
+            if is_allocated {
+                self.note(access, at.address(), range.len(), writes);
+            }
+            part(at, range);
         }
         Ok(())
     }
+}
+
+impl Memory for View {
+    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.transfer(access, address, into.len(), false, |from, range| from.get(&mut into[range]))
+    }
 
     fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
-        self.each(address, from.len(), true, |to, range| to.put(&from[range]))?;
-        if let Some(touched) = self.touched_by(address, from.len()) {
-            touched.lock().write(address..address + from.len() as u64, access.strong);
-        }
-        Ok(())
+        self.transfer(access, address, from.len(), true, |to, range| to.put(&from[range]))
     }
 
     fn update(
         &self,
-        _access: &Access,
+        access: &Access,
         address: u64,
         bytes: usize,
         change: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault> {
         let mut place = None;
-        self.each(address, bytes, true, |at, range| place = Some((at, range.len())))?;
+        if let Err(fault) = self.each(address, bytes, true, |at, range| place = Some((at, range.len()))) {
+            // Where a word sticks out of an allocation, its bytes lie side by side all the same: it is
+            // aligned, so all of it is in one block, and a block's bytes have one distance.
+            let pieces = self.beyond(access, address, bytes, true, fault)?;
+            let word = pieces.first().and_then(|first| first.at.update(bytes, change));
+            return word.ok_or(Fault { address });
+        }
         // An atomic access must lie within one range; ranges are aligned to more than a word.
         let (at, _) = place.filter(|(_, length)| *length == bytes).ok_or(Fault { address })?;
         if let Some(touched) = self.touched_by(address, bytes) {
@@ -194,6 +308,14 @@ impl Memory for View {
 }
 
 impl Host for View {
+    fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn overrun(&self, access: &Access, kind: &TrapKind) {
+        self.overruns.lock().add(access, kind);
+    }
+
     fn print(&self, text: &str) {
         if let Some(core) = self.core() {
             core.print(text);
@@ -237,7 +359,7 @@ impl Host for View {
                 topology.attribute(self.device.into(), number).map(i64::from)
             }
             runtime::LIMIT => {
-                let bounds = Bounds::of(topology.devices.get(usize::from(self.device))?);
+                let bounds = LimitBounds::of(topology.devices.get(usize::from(self.device))?);
                 let world = core.world();
                 let limits = world.contexts().get(self.context)?.limits;
                 limits.get(CUlimit(number), &bounds).ok().and_then(|limit| i64::try_from(limit).ok())
@@ -246,10 +368,15 @@ impl Host for View {
         }
     }
 
-    fn nanoseconds(&self) -> u64 {
-        match &self.moments {
-            Some(moments) => moments.fetch_add(1, Ordering::Relaxed) * MOMENT_NS,
-            None => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
-        }
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        self.start.load(Ordering::Relaxed).saturating_add(self.pace.nanoseconds(cycles))
+    }
+
+    fn clock(&self, cycles: u64) -> u64 {
+        self.pace.cycles(self.start.load(Ordering::Relaxed)).saturating_add(cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        self.pace.cycles(nanoseconds)
     }
 }

@@ -126,7 +126,7 @@ fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: 
         }
         // A log that can no longer be written is ignored.
         link.logs.error(&refusal.log).unwrap_or_default();
-        call.refuse(refusal.code, refusal.reason)
+        call.refuse_with_advice(refusal.code, refusal.reason, refusal.advice)
     })
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn cuLinkComplete(
     let (text, program) = link.text().map_err(|refusal| {
         link.state = LinkState::Incomplete;
         link.logs.error(&refusal.log).unwrap_or_default();
-        call.refuse(refusal.code, refusal.reason)
+        call.refuse_with_advice(refusal.code, refusal.reason, refusal.advice)
     })?;
     link.logs.complete(&program)?;
     let mut made = cubin::write(&text, link.target.architecture).into_boxed_slice();

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::thread::{ThreadInfo, Where, times};
 
-/// Shared memory of a block of a cluster that another accesses, and nothing makes sure that the block is there.
+/// Shared memory of a block of a cluster that another accesses, and nothing makes sure that the block is
+/// there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AbsentBlock {
@@ -16,13 +17,13 @@ pub struct AbsentBlock {
     pub visitor: ThreadInfo,
     /// The block that it belongs to, in the grid.
     pub block: [u32; 3],
-    /// When the block may not be there.
+    /// The time at which the block may be absent.
     pub when: Absence,
-    /// How often the instruction did so in the launch.
+    /// Number of such accesses by the instruction in the launch.
     pub times: u64,
 }
 
-/// When a block may not be there.
+/// The time at which a block may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -22,7 +22,7 @@ pub struct BarrierDivergence {
     pub other: ThreadInfo,
     /// The state of that thread.
     pub did: Instead,
-    /// How often that happened in the launch.
+    /// Number of occurrences in the launch.
     pub times: u64,
 }
 

@@ -25,7 +25,7 @@ pub struct HeapMisuse {
     pub block: Option<Range<u64>>,
     /// The thread that freed the block, if it was in this launch.
     pub freed_by: Option<ThreadInfo>,
-    /// How often the instruction did so in the launch.
+    /// Number of occurrences at the instruction in the launch.
     pub times: u64,
 }
 

@@ -24,11 +24,11 @@ pub struct KernelRace {
     pub second_access: ThreadAccess,
     /// The memory that both touch.
     pub memory: RacedMemory,
-    /// Which of its bytes.
+    /// The bytes of it that both use.
     pub bytes: Range<u64>,
     /// The order that is missing between the two.
     pub missing: MissingOrder,
-    /// How often these two instructions met so in the launch.
+    /// Number of races between these two instructions in the launch.
     pub times: u64,
 }
 

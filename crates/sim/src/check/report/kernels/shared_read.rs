@@ -15,9 +15,9 @@ pub struct SharedRead {
     pub kernel: String,
     /// The thread that reads.
     pub reader: ThreadInfo,
-    /// Which bytes of the block's shared memory.
+    /// The bytes of the block's shared memory.
     pub bytes: Range<u64>,
-    /// How often the instruction did so in the launch.
+    /// Number of such reads by the instruction in the launch.
     pub times: u64,
 }
 

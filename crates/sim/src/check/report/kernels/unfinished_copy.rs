@@ -15,7 +15,7 @@ pub struct UnfinishedCopy {
     pub kernel: String,
     /// The thread that asked for the copy.
     pub copier: ThreadInfo,
-    /// Which of the two sides of the copy it is about.
+    /// The side of the copy that is touched.
     pub side: CopySide,
     /// The thread that touches it; the same one, perhaps.
     pub other: ThreadInfo,
@@ -23,9 +23,9 @@ pub struct UnfinishedCopy {
     pub access: ThreadAccess,
     /// The memory that both touch.
     pub memory: RacedMemory,
-    /// Which of its bytes.
+    /// The bytes of it that both use.
     pub bytes: Range<u64>,
-    /// How often these two instructions met so in the launch.
+    /// Number of conflicts between these two instructions in the launch.
     pub times: u64,
 }
 

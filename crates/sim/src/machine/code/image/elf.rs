@@ -58,12 +58,12 @@ pub(crate) fn length(bytes: &[u8]) -> Result<usize, Refusal> {
     longest.ok_or_else(damaged)
 }
 
-/// True if the bytes begin with an ELF header of any machine.
+/// `true` if the bytes begin with an ELF header of any machine.
 pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(super::ELF)
 }
 
-/// True if a cubin is relocatable.
+/// `true` if a cubin is relocatable.
 pub(crate) fn is_relocatable(bytes: &[u8]) -> Result<bool, Refusal> {
     if !is_elf(bytes) {
         return Err(Refusal::image("it is no cubin"));

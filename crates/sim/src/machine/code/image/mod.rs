@@ -36,12 +36,25 @@ pub(crate) struct Refusal {
     pub(crate) code: CUresult,
     pub(crate) reason: String,
     pub(crate) log: String,
+    /// The remedy, said once.
+    pub(crate) advice: Option<&'static str>,
 }
+
+/// Advice about machine code without PTX, in two lines.
+const KEEP_PTX: &str = "\
+keep the PTX in the cubin: -lineinfo for nvcc and NVRTC, ProgramOptions(lineinfo=True) for cuda.core, lineinfo=True for Numba
+or load PTX, not machine code: -ptx for nvcc, -arch=compute_90 for NVRTC, Program.compile(\"ptx\") for cuda.core";
 
 impl Refusal {
     pub(crate) fn new(code: CUresult, reason: impl Into<String>) -> Self {
         let reason = reason.into();
-        Self { code, log: reason.clone(), reason }
+        Self { code, log: reason.clone(), reason, advice: None }
+    }
+
+    /// Machine code, which a simulated device does not run.
+    fn without_ptx(reason: impl Into<String>) -> Self {
+        let refusal = Self::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason);
+        Self { log: format!("{}\n{KEEP_PTX}", refusal.reason), advice: Some(KEEP_PTX), ..refusal }
     }
 
     /// The same, with the compiler's message for the caller's log.
@@ -77,14 +90,14 @@ impl Refusal {
 
     /// A function of a linked cubin that is machine code alone.
     pub(crate) fn machine_code(name: &str) -> Self {
-        let reason = match runtime::advice(name) {
-            Some(advice) => format!("the cubin calls `{name}`; {advice}"),
-            None => format!(
-                "`{name}` was linked in from a part without PTX, and a simulated device runs nothing else; compile that \
-                 part with -lineinfo"
-            ),
-        };
-        Self::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason)
+        if let Some(advice) = runtime::advice(name) {
+            let reason = format!("the cubin calls `{name}`; {advice}");
+            return Self::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason);
+        }
+        Self::without_ptx(format!(
+            "`{name}` was linked in from a part without PTX, and a simulated device runs nothing else; compile that \
+             part with -lineinfo"
+        ))
     }
 }
 
@@ -95,6 +108,8 @@ pub(crate) struct Image {
     /// The image itself, if it has LTO-IR.
     lto: Option<lto::Input>,
     useless: Vec<String>,
+    /// True if one of those is a cubin without PTX.
+    has_machine_code_alone: bool,
     is_fatbin: bool,
     /// The most registers of a thread, if the load bounds them.
     pub(crate) max_registers: Option<u32>,
@@ -210,9 +225,10 @@ impl Image {
 
     fn add_cubin(&mut self, bytes: &[u8], name: &str) {
         match elf::texts(bytes) {
-            Ok(texts) if texts.is_empty() => self.useless.push(format!(
-                "{name} has no PTX in it, and a simulated device runs nothing else; compile with -lineinfo, or to PTX"
-            )),
+            Ok(texts) if texts.is_empty() => {
+                self.has_machine_code_alone = true;
+                self.useless.push(format!("{name} has no PTX in it, and a simulated device runs nothing else"));
+            }
             Ok(texts) => {
                 let is_relocatable = elf::is_relocatable(bytes).unwrap_or(false);
                 self.members.push(Member { texts, cubin: elf::architecture(bytes), is_relocatable });
@@ -250,7 +266,10 @@ impl Image {
             None => {
                 let reason =
                     if self.useless.is_empty() { "nothing is in it".to_owned() } else { self.useless.join("; ") };
-                Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason))
+                match self.has_machine_code_alone {
+                    true => Err(Refusal::without_ptx(reason)),
+                    false => Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason)),
+                }
             }
         }
     }

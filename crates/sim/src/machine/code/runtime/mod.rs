@@ -64,7 +64,7 @@ pub(crate) fn has(name: &str) -> bool {
     PREFIXES.iter().any(known)
 }
 
-/// Why a function of CUDA's device libraries is not there, and the remedy.
+/// The reason for which a function of CUDA's device libraries is missing, and the remedy.
 pub(crate) fn advice(name: &str) -> Option<&'static str> {
     let rest = PREFIXES.iter().rev().find_map(|prefix| name.strip_prefix(prefix));
     Some(match rest {

@@ -1,0 +1,110 @@
+//! The limit of host memory that simulated memory takes.
+//!
+//! Memory is free until it is written: an allocation larger than the host succeeds. While all that is
+//! allocated fits the limit, nothing is measured. Beyond that, the committed pages are counted from time to
+//! time:
+//!
+//! | call | refused with `OUT_OF_MEMORY` if |
+//! |---|---|
+//! | an allocation, a launch of a kernel or a graph | the limit is reached |
+//! | a copy, a fill | it would be exceeded by the pages of the destination that are not committed yet |
+//!
+//! A kernel that exceeds the limit while it runs is ended, with the same code. The copies and fills of a
+//! graph are not looked at one by one.
+
+use warploom_engine::{OpId, Work as _};
+
+use crate::ffi::status::{OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::world::{Work, World};
+use crate::memory::committed::RELEASED;
+use crate::memory::{Claim, MemoryOp, Side, Touch};
+
+impl World {
+    /// True if more is allocated than the limit, so that it could be exceeded.
+    fn nears_host_limit(&self, more: u64) -> bool {
+        let devices = self.devices.iter().map(|device| device.memory.capacity() - device.memory.free_bytes());
+        let host = self.memory.held().filter(|(side, _)| *side == Side::Host).map(|(_, bytes)| bytes);
+        devices.chain(host).fold(more, u64::saturating_add) > self.host_limit.bytes()
+    }
+
+    /// The most bytes that are committed, with those that ops in flight may commit.
+    fn most_committed(&mut self) -> u64 {
+        if self.host_limit.is_stale() {
+            self.measure_host_memory();
+        }
+        self.host_limit.most()
+    }
+
+    /// Measures the committed bytes.
+    fn measure_host_memory(&mut self) -> u64 {
+        let engine = &self.engine;
+        self.host_limit.measure(self.virtual_memory.committed(), |op| engine.is_done(op))
+    }
+
+    /// The reason why no more host memory is to be had, if the limit is reached.
+    pub(crate) fn over_host_limit(&mut self, more: u64) -> Option<String> {
+        if !self.nears_host_limit(more) || self.most_committed() < self.host_limit.bytes() {
+            return None;
+        }
+        let bytes = self.measure_host_memory() + self.host_limit.uncommitted(&[]);
+        (bytes >= self.host_limit.bytes()).then(|| self.explain_host_limit(bytes))
+    }
+
+    fn explain_host_limit(&self, bytes: u64) -> String {
+        format!(
+            "simulated memory takes {bytes} bytes of the host's memory, and the limit is {}; \
+             WARPLOOM_HOST_MEMORY and MachineBuilder::host_memory set it",
+            self.host_limit.bytes()
+        )
+    }
+
+    /// Refuses an allocation or a launch when the limit is reached.
+    pub(crate) fn afford_host(&mut self, call: &Call<'_>, more: u64) -> Status {
+        match self.over_host_limit(more) {
+            Some(reason) => Err(call.refuse(OUT_OF_MEMORY, reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses work that would exceed the limit. Returns the memory that it may commit.
+    pub(crate) fn afford_work(&mut self, call: &Call<'_>, work: &Work) -> Status<Claim> {
+        if !self.nears_host_limit(0) || gives_pages_back(work) {
+            return Ok(Claim::default());
+        }
+        if matches!(work, Work::Task(_)) {
+            self.afford_host(call, 0)?;
+            return Ok(Claim::default());
+        }
+        let mut written = Vec::new();
+        work.touches(|touch| match touch {
+            Touch::Copy { to, bytes, .. } | Touch::Write { to, bytes } => written.push((to, bytes)),
+            Touch::Prefetch { .. } | Touch::Discard { .. } | Touch::WriteValue { .. } | Touch::WaitValue { .. } => {}
+        });
+        written.retain(|(to, _)| self.memory.containing(to.address()).is_some());
+        let pages: Vec<_> = written.iter().map(|(to, bytes)| to.host() as u64..to.host() as u64 + bytes).collect();
+        let wanted: u64 = pages.iter().map(|pages| pages.end - pages.start).sum();
+        if wanted > 0 && self.most_committed() + wanted > self.host_limit.bytes() {
+            let bytes = self.measure_host_memory();
+            let wanted = self.host_limit.uncommitted(&pages);
+            if bytes + wanted > self.host_limit.bytes() {
+                let reason = format!("{}; {wanted} more would be needed", self.explain_host_limit(bytes));
+                return Err(call.refuse(OUT_OF_MEMORY, reason));
+            }
+        }
+        Ok(Claim(pages))
+    }
+
+    /// Remembers the memory that an op may commit.
+    pub(crate) fn claim_host(&mut self, op: OpId, claim: Claim) {
+        self.host_limit.claim(op, claim);
+    }
+}
+
+/// True for a large fill with zeros.
+fn gives_pages_back(work: &Work) -> bool {
+    match work {
+        Work::Memory(MemoryOp::Fill { pattern: 0, element, count, .. }) => count * u64::from(*element) >= RELEASED,
+        _ => false,
+    }
+}
