@@ -183,7 +183,7 @@ fn threads_that_wait_for_each_other_in_vain_trap() {
     let lonely = "setp.eq.u32 %p1, %r1, 0; @%p1 bra one; shfl.sync.idx.b32 %r2, %r1, 0, 31, -1; bra end;
         one: shfl.sync.up.b32 %r2, %r1, 1, 0, -1; end:";
     assert!(matches!(trap("", lonely, 32).kind, TrapKind::Deadlock(_)));
-    assert_eq!(trap("", "bar.sync 16;", 32).kind, TrapKind::Barrier { barrier: 16, threads: 0 });
+    assert_eq!(trap("", "mov.u32 %r2, 16; bar.sync %r2;", 32).kind, TrapKind::Barrier { barrier: 16, threads: 0 });
     assert_eq!(trap("", "bar.sync 1, 33;", 64).kind, TrapKind::Barrier { barrier: 1, threads: 33 });
 }
 

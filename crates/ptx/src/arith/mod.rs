@@ -16,3 +16,4 @@ pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod round;
 pub(crate) mod soft;
+pub(crate) mod video;

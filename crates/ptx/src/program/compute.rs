@@ -298,6 +298,8 @@ pub(crate) enum Compute {
         signed: bool,
     },
     Cast(Cast),
+    /// A video instruction: `d`, `a`, `b`, `c`, and the instruction in two raw words.
+    Video,
     /// Predicates: `p`, `q`, `a`, `b`, the third operand.
     Compare {
         what: Compared,

@@ -117,6 +117,7 @@ pub(crate) enum Builtin {
     Free,
     SetCondition,
     DeviceValue,
+    LastError,
 }
 
 impl Builtin {
@@ -128,6 +129,7 @@ impl Builtin {
             "free" => Builtin::Free,
             "cudaGraphSetConditional" => Builtin::SetCondition,
             "warploom_device_value" => Builtin::DeviceValue,
+            "warploom_last_error" => Builtin::LastError,
             _ => return None,
         })
     }

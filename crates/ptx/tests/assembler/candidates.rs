@@ -2,6 +2,10 @@
 
 #[path = "matrices.rs"]
 mod matrices;
+#[path = "memory.rs"]
+mod memory;
+#[path = "video.rs"]
+mod video;
 
 use std::collections::HashSet;
 
@@ -217,5 +221,7 @@ pub(crate) fn all() -> Vec<String> {
     candidates.fences();
     candidates.packed();
     matrices::add_all(|name, operands| candidates.add(name, operands));
+    memory::add_all(|name, operands| candidates.add(name, operands));
+    video::add_all(|name, operands| candidates.add(name, operands));
     candidates.all
 }

@@ -4,6 +4,8 @@
 //! compares. A line is a text, a kernel, the bound on registers or 0, registers, bytes of the stack, bytes
 //! that are spilled.
 
+#![expect(clippy::print_stdout, reason = "a table for people, shown with --nocapture")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -4,6 +4,7 @@ use super::registers::{File, ask1, map1, map2, map3};
 use crate::arith::convert::Conversion;
 use crate::arith::float::{self, Mode, double};
 use crate::arith::integer::{self, Integer, dot, saturating, short};
+use crate::arith::video::Video;
 use crate::arith::{approximate as approx, bits, carry, extreme};
 use crate::lanes::LANES;
 use crate::program::compute::{Carry, Compute, Function, Int};
@@ -231,6 +232,10 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[S
         Compute::ConvertEach => {
             let conversion = conversions[b.value() as usize];
             map1(file, mask, one(slots), |pair: u32| conversion.apply_each(pair));
+        }
+        Compute::Video => {
+            let video = Video::unpacked([slots[4].value(), slots[5].value()]);
+            map3(file, mask, three(slots), |a, b, c| video.apply(a, b, c));
         }
         Compute::Pack { bits, signed } => {
             map3(file, mask, three(slots), |a, b, c| integer::packed(u32::from(bits), signed, a, b, c));

@@ -16,6 +16,7 @@ use crate::exec::warp::barriers::{Arrivals, Barriers};
 use crate::exec::warp::executor::{ClusterMemory, Executor, Halt};
 use crate::exec::warp::group::{Group, State};
 use crate::exec::warp::time::Time;
+use crate::lanes::LANES;
 
 /// Instructions after which another warp has its turn.
 const TURN: u64 = 4096;
@@ -77,6 +78,7 @@ impl<M: Memory + Host> Block<M> {
             let first = number as u32 * 32;
             let lanes = u32::MAX >> (32 - (threads - first).min(32));
             (warp.index, warp.live, warp.time, warp.interrupted) = (number as u32, lanes, Time::default(), None);
+            warp.errors = [0; LANES];
             warp.local.clear();
             warp.local.reserve(function.frame);
             warp.frames.clear();

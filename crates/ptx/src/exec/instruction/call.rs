@@ -13,6 +13,9 @@ use crate::program::function::{Builtin, Passed};
 use crate::program::slot::Slot;
 use crate::program::window;
 
+/// The argument of `warploom_last_error` that leaves the error as it is.
+const LEFT: u32 = 1 << 31;
+
 /// Bytes of the stack that every call takes.
 const LEAST_FRAME: u32 = 32;
 
@@ -239,6 +242,14 @@ impl<M: Memory + Host> Executor<'_, M> {
                 Builtin::DeviceValue => {
                     let value = self.context.memory.device_value(argument(0, lane) as u32, argument(1, lane) as u32);
                     value.unwrap_or(i64::MIN).cast_unsigned()
+                }
+                // The error that takes its place, or the highest bit alone to leave it there.
+                Builtin::LastError => {
+                    let (before, next) = (warp.errors[lane], argument(0, lane) as u32);
+                    if next != LEFT {
+                        warp.errors[lane] = next;
+                    }
+                    before.into()
                 }
                 Builtin::Print => self.print(warp, at, lane, argument(0, lane), argument(1, lane))?,
                 Builtin::AssertFailed => {

@@ -13,6 +13,7 @@ use crate::exec::warp::frame::Frames;
 use crate::exec::warp::group::{Group, State};
 use crate::exec::warp::local::Local;
 use crate::exec::warp::time::Time;
+use crate::lanes::Words;
 
 /// Up to 32 threads that advance together.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
     pub(crate) frames: Frames,
     pub(crate) local: Local,
+    /// The last error of the device runtime, for each lane.
+    pub(crate) errors: Words,
     pub(crate) time: Time,
     /// The group that ran when the fuel was used up, and the instructions that it may still carry out before
     /// others.

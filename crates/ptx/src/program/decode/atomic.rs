@@ -32,6 +32,10 @@ pub(super) fn decode<'t>(
     if instruction.modifiers.contains(&"async") {
         return Err(Why::Modifier("async".to_owned()));
     }
+    if instruction.opcode == "red" && modifiers.any(|word| matches!(word, "acquire" | "acq_rel")) {
+        return Err(Why::Other("without a result there is nothing to acquire"));
+    }
+    let is_hinted = instruction.modifiers.contains(&"L2::cache_hint");
     memory_order(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let unflushed = modifiers.flag("noftz");
@@ -78,7 +82,7 @@ pub(super) fn decode<'t>(
     }
     let operands = instruction.operands.as_slice();
     if let Some(count) = count {
-        return atomic_vector(decoder, instruction, space, (change, atom, scalar), count);
+        return atomic_vector(decoder, instruction, space, (change, atom, scalar), (count, is_hinted));
     }
     if halves && change != Change::Add {
         return Err(Why::Missing("a vector such as `.v2`"));
@@ -112,13 +116,21 @@ fn atomic_vector<'t>(
     instruction: &Instruction<'t>,
     space: Space,
     (change, atom, scalar): (Change, Atom, ScalarType),
-    count: usize,
+    (count, is_hinted): (usize, bool),
 ) -> Decoded {
+    if count == 8 && atom.bytes() > 2 {
+        return Err(Why::Other("eight elements have 16 bits each"));
+    }
+    // A policy comes last.
+    let operands = match (is_hinted, instruction.operands.as_slice()) {
+        (true, [operands @ .., _]) => operands,
+        (_, operands) => operands,
+    };
     let floating = matches!(atom, Atom::F16 | Atom::F16x2 | Atom::Bf16 | Atom::Bf16x2 | Atom::F32);
-    if space != Space::Global || !floating {
+    if !matches!(space, Space::Global | Space::Generic) || !floating {
         return Err(Why::Other("vectors are for floating point in global memory"));
     }
-    let (into, address, values) = match (instruction.opcode, instruction.operands.as_slice()) {
+    let (into, address, values) = match (instruction.opcode, operands) {
         ("red", [address, Operand::Vector(values)]) => (None, address, values),
         ("atom", [Operand::Vector(into), address, Operand::Vector(values)]) => (Some(into), address, values),
         (_, operands) => return Err(Why::Count { found: operands.len(), expected: "vectors and an address" }),

@@ -48,9 +48,9 @@ pub(super) fn barrier(decoder: &mut Decoder<'_, '_>, modifiers: &mut Modifiers) 
     if !modifiers.flag("arrive") && !waits {
         return Err(Why::Missing("`.arrive` or `.wait`"));
     }
-    for word in ["aligned", "release", "relaxed", "acquire"] {
-        modifiers.flag(word);
-    }
+    modifiers.flag("aligned");
+    let orders: &[&str] = if waits { &["acquire"] } else { &["release", "relaxed"] };
+    modifiers.pick(|word| orders.contains(&word).then_some(()));
     let kind = if waits { Barrier::ClusterWait } else { Barrier::ClusterArrive };
     let slots = [Slot::SINK, decoder.word(0), decoder.word(0), Slot::SINK];
     decoder.emit(Operation::Barrier(kind), &slots);

@@ -58,6 +58,15 @@ fn pack<'t>(decoder: &mut Decoder<'_, 't>, d: &Operand<'t>, parts: &[Operand<'t>
             let slots = [d, decoder.value(low, ScalarType::B16)?, decoder.value(high, ScalarType::B16)?];
             decoder.emit(Operation::Compute(Compute::PackWord), &slots);
         }
+        ([low, high], false) if scalar == ScalarType::B16 => {
+            let (bytes, byte) = (decoder.word(0x0040), ScalarType::B16);
+            let slots = [d, decoder.value(low, byte)?, decoder.value(high, byte)?, bytes];
+            let word = decoder.new_word();
+            let [_, low, high, bytes] = slots;
+            decoder.prepare(Operation::Compute(Compute::Permute(Permutation::Any)), &[word, low, high, bytes]);
+            let cut = Cast::Extend { bits: 16, signed: false };
+            decoder.emit(Operation::Compute(Compute::Cast(cut)), &[d, word]);
+        }
         ([first, second, third, fourth], false) if scalar.size() == 4 => {
             let (low, high) = (decoder.new_word(), decoder.new_word());
             let byte = ScalarType::B16;
@@ -94,6 +103,18 @@ fn unpack<'t>(decoder: &mut Decoder<'_, 't>, parts: &[Operand<'t>], a: &Operand<
         ([low, high], false) if scalar.size() == 4 => {
             let slots = [decoder.result(low, File::Words)?, decoder.result(high, File::Words)?, from];
             decoder.emit(Operation::Compute(Compute::UnpackWord), &slots);
+        }
+        (parts @ [_, _], false) if scalar == ScalarType::B16 => {
+            let field = Operation::Compute(Compute::Field(Int::U32));
+            let (length, bytes) = (decoder.word(8), [0; 2].map(|_: u8| decoder.new_word()));
+            for (index, byte) in bytes.into_iter().enumerate() {
+                let start = decoder.word(8 * index as u32);
+                decoder.prepare(field, &[byte, from, start, length]);
+            }
+            for (part, byte) in parts.iter().zip(bytes) {
+                let d = decoder.result(part, File::Words)?;
+                decoder.emit(Operation::Compute(Compute::Move), &[d, byte]);
+            }
         }
         (parts @ [_, _, _, _], false) if scalar.size() == 4 => {
             // A part may be the source itself, so they wait until all are known.

@@ -5,7 +5,7 @@ use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::scope::{File, Symbol};
 use super::{Decoded, Decoder, Into, Modifiers, Why};
-use crate::syntax::{Immediate, Instruction, Operand, ScalarType};
+use crate::syntax::{Features, Immediate, Instruction, Operand, ScalarType};
 
 pub(super) fn branch<'t>(
     decoder: &mut Decoder<'_, 't>,
@@ -143,7 +143,14 @@ pub(super) fn sleep<'t>(
 }
 
 /// Instructions without an effect that a thread could see.
-pub(super) fn nothing<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, modifiers: &mut Modifiers) -> Decoded {
+pub(super) fn nothing<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    if instruction.opcode == "setmaxnreg" && decoder.code.header.target.features == Features::Portable {
+        return Err(Why::Other("it needs `.target sm_90a`"));
+    }
     while modifiers.pick(|_| Some(())).is_some() {}
     decoder.emit(Operation::Nothing, &[]);
     Ok(())

@@ -42,6 +42,41 @@ pub(super) fn memory_order(modifiers: &mut Modifiers) -> bool {
     strong
 }
 
+/// Checks how a load or a store is ordered and cached, for the space that it names; the assembler takes no others.
+fn check_order(words: &[&str]) -> Decoded {
+    let has = |word: &str| words.contains(&word);
+    let count = |all: &[&str]| words.iter().filter(|word| all.contains(*word)).count();
+    let space = words.iter().find(|word| space(word).is_some()).copied().unwrap_or("global");
+    let scopes = count(&["cta", "cluster", "gpu", "sys"]);
+    let caches = count(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"]);
+    let [in_first, in_second] = ["L1::", "L2::"].map(|level| words.iter().any(|word| word.starts_with(level)));
+    let is_prefetch = |word: &&str| matches!(*word, "L2::64B" | "L2::128B" | "L2::256B");
+    let is_global = space == "global";
+    let is_shared = space.starts_with("shared");
+    let orders = count(&["weak", "volatile", "relaxed", "acquire", "release"]);
+    let is_scoped = has("relaxed") || has("acquire") || has("release");
+    let reason = if orders > 1 || scopes > 1 || caches > 1 {
+        "it says two things at once about order, scope or cache"
+    } else if is_scoped != (scopes == 1) {
+        "a scope goes with `.relaxed`, `.acquire` and `.release`, and they with a scope"
+    } else if has("mmio") && !(has("relaxed") && has("sys") && is_global && !in_first && !in_second) {
+        "`.mmio` goes with `.relaxed.sys` and global memory"
+    } else if (is_scoped || has("volatile")) && !(is_global || is_shared) {
+        "only global and shared memory are shared with other threads"
+    } else if (is_scoped || has("volatile")) && caches > 0 {
+        "an access that is ordered has no cache operator"
+    } else if has("volatile") && (in_first || words.iter().any(|word| word.starts_with("L2::") && !is_prefetch(word))) {
+        "a volatile access has no eviction priority"
+    } else if (in_first || in_second) && !is_global {
+        "eviction priorities are for global memory"
+    } else if has("nc") && orders > 0 {
+        "`.nc` is for weak loads"
+    } else {
+        return Ok(());
+    };
+    Err(Why::Other(reason))
+}
+
 impl<'t> Decoder<'_, 't> {
     pub(super) fn location(&mut self, operand: &Operand<'t>, space: Space, index: usize) -> Decoded<Position> {
         let Operand::Address(address) = operand else {
@@ -129,10 +164,15 @@ pub(super) fn load<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
+    check_order(&instruction.modifiers)?;
+    if modifiers.any(|word| matches!(word, "release" | "wb" | "wt")) {
+        return Err(Why::Other("a load is not released, and has other cache operators"));
+    }
     let strong = memory_order(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let count = count(modifiers);
-    if instruction.modifiers.contains(&"nc") && space != Space::Global {
+    let is_constant = instruction.modifiers.contains(&"const");
+    if instruction.modifiers.contains(&"nc") && (space != Space::Global || is_constant) {
         return Err(Why::Other("`.nc` is for global memory, and says so"));
     }
     let scalar = modifiers.one_of(types::STORED)?;
@@ -176,6 +216,13 @@ pub(super) fn store<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
+    check_order(&instruction.modifiers)?;
+    if modifiers.any(|word| matches!(word, "acquire" | "ca" | "lu" | "cv" | "nc")) {
+        return Err(Why::Other("a store does not acquire, and has other cache operators"));
+    }
+    if modifiers.any(|word| matches!(word, "L2::64B" | "L2::128B" | "L2::256B")) {
+        return Err(Why::Other("a store does not prefetch"));
+    }
     let strong = memory_order(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let count = count(modifiers);
@@ -219,14 +266,75 @@ pub(super) fn store<'t>(
     Ok(())
 }
 
-pub(super) fn hint<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, modifiers: &mut Modifiers) -> Decoded {
-    modifiers.pick(space);
-    for word in ["L1", "L2", "tensormap"] {
-        modifiers.flag(word);
+/// Hints for caches, which have no effect here.
+pub(super) fn hint<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let allowed = matches!(
+        (instruction.opcode, &instruction.modifiers[..]),
+        ("prefetch", ["L1" | "L2" | "L2::evict_last" | "L2::evict_normal" | "tensormap"])
+            | ("prefetch", ["global", "L1" | "L2" | "L2::evict_last" | "L2::evict_normal"])
+            | ("prefetch", ["local", "L1" | "L2"] | ["param" | "const", "tensormap"])
+            | ("prefetchu", ["L1"])
+            | ("applypriority", ["global", "L2::evict_normal"] | ["L2::evict_normal"])
+            | ("discard", ["global", "L2"] | ["L2"])
+    );
+    if !allowed {
+        return Err(Why::Other("there is no such hint"));
     }
-    memory_order(modifiers);
+    while modifiers.pick(|_| Some(())).is_some() {}
     decoder.emit(Operation::Nothing, &[]);
     Ok(())
+}
+
+/// `createpolicy`: a value that instructions take as a hint for caches, and that has no other effect.
+pub(super) fn policy<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let is_priority = |word: &str| word.starts_with("L2::evict_");
+    let (first, is_conversion) = match &instruction.modifiers[..] {
+        ["fractional", first, "b64"] | ["fractional", first, "L2::evict_unchanged", "b64"] => (*first, false),
+        ["range", "global", first, "b64"] | ["range", "global", first, "L2::evict_unchanged", "b64"] => (*first, false),
+        ["range", first, "b64"] | ["range", first, "L2::evict_unchanged", "b64"] => (*first, false),
+        ["cvt", "L2", "b64"] => ("", true),
+        _ => return Err(Why::Other("there is no such policy")),
+    };
+    if !is_conversion && !is_priority(first) {
+        return Err(Why::Missing("a priority such as `.L2::evict_last`"));
+    }
+    let is_range = instruction.modifiers[0] == "range";
+    while modifiers.pick(|_| Some(())).is_some() {}
+    let value = match (is_conversion, instruction.operands.as_slice()) {
+        (true, [_, from @ Operand::Name(_)]) => decoder.value(from, ScalarType::B64)?,
+        (false, [_]) if !is_range => decoder.long(whole_policy(first)),
+        (false, [_, fraction]) if !is_range => {
+            decoder.value(fraction, ScalarType::F32)?;
+            decoder.long(whole_policy(first))
+        }
+        (false, [_, address, primary, total]) if is_range => {
+            decoder.location(address, Space::Generic, 1)?;
+            decoder.value(primary, ScalarType::U32)?;
+            decoder.value(total, ScalarType::U32)?;
+            decoder.long(whole_policy(first))
+        }
+        (_, all) => return Err(Why::Count { found: all.len(), expected: "those of a policy" }),
+    };
+    let d = decoder.result(&instruction.operands[0], File::Longs)?;
+    decoder.emit(Operation::Compute(Compute::MoveLong), &[d, value]);
+    Ok(())
+}
+
+/// The policy that NVIDIA's libraries write for all accesses.
+fn whole_policy(priority: &str) -> u64 {
+    match priority {
+        "L2::evict_first" => 0x12f0_0000_0000_0000,
+        "L2::evict_last" => 0x14f0_0000_0000_0000,
+        _ => 0x10f0_0000_0000_0000,
+    }
 }
 
 fn window(space: Space) -> Decoded<Window> {
@@ -321,9 +429,22 @@ pub(super) fn copy<'t>(
                  use `cp.async.ca`, or loads and stores",
         ));
     }
+    let is_hinted = instruction.modifiers.contains(&"L2::cache_hint");
+    let is_through = instruction.modifiers.contains(&"cg");
     memory_order(modifiers);
     let [into, from, bytes, rest @ ..] = instruction.operands.as_slice() else {
         return Err(Why::Count { found: instruction.operands.len(), expected: "3 or 4" });
+    };
+    // A policy comes last.
+    let rest = match (is_hinted, rest) {
+        (true, [rest @ .., policy]) if rest.len() < 2 => {
+            decoder.value(policy, ScalarType::B64)?;
+            rest
+        }
+        (false, rest) if rest.len() < 2 => rest,
+        _ => {
+            return Err(Why::Count { found: instruction.operands.len(), expected: "3 or 4, and the policy of a hint" });
+        }
     };
     let into = decoder.location(into, Space::Shared, 0)?;
     let from = decoder.location(from, Space::Global, 1)?;
@@ -331,7 +452,17 @@ pub(super) fn copy<'t>(
     if !matches!(bytes, 4 | 8 | 16) {
         return Err(Why::Operand { index: 2, expected: "4, 8 or 16" });
     }
+    if is_through && bytes != 16 {
+        return Err(Why::Other("`.cg` copies 16 bytes"));
+    }
     let limit = match rest.first() {
+        Some(Operand::Name(name)) if decoder.predicate_register(name).is_ok() => {
+            // Nothing is read where the predicate holds.
+            let (ignored, limit) = (decoder.predicate_register(name)?, decoder.new_word());
+            let (none, all) = (decoder.word(0), decoder.word(bytes as u32));
+            decoder.prepare(Operation::Compute(Compute::Select), &[limit, none, all, ignored]);
+            limit
+        }
         Some(limit) => decoder.value(limit, ScalarType::U32)?,
         None => decoder.word(bytes as u32),
     };

@@ -15,6 +15,7 @@ pub(super) fn decode<'t>(
 ) -> Decoded {
     let what = instruction.modifiers.first().copied().unwrap_or_default();
     modifiers.flag(what);
+    check(what, instruction)?;
     for word in
         ["release", "acquire", "relaxed", "cta", "cluster", "shared", "shared::cta", "shared::cluster", "noComplete"]
     {
@@ -116,4 +117,50 @@ pub(super) fn arrive_after_copies<'t>(
     let kind = MemoryBarrier::Arrive { expects: false, drops: false };
     decoder.emit(Operation::MemoryBarrier(kind, place.wide), &[Slot::SINK, place.slot, place.offset, count]);
     Ok(())
+}
+
+/// True for the operands of an arrival: a result, an address, and maybe a count.
+fn is_arrival(instruction: &Instruction<'_>, expects: bool) -> bool {
+    let counts = 2 + usize::from(expects)..=3;
+    let has_result = !matches!(instruction.operands.first(), Some(Operand::Address(_)));
+    has_result && counts.contains(&instruction.operands.len())
+}
+
+/// Checks order, scope and space, of which each operation has its own.
+fn check(what: &str, instruction: &Instruction<'_>) -> Decoded {
+    let words = &instruction.modifiers[1..];
+    let has = |word: &str| words.contains(&word);
+    let order = words.iter().copied().find(|word| matches!(*word, "release" | "acquire" | "relaxed"));
+    let is_scoped = has("cta") || has("cluster");
+    let in_cluster = has("shared::cluster");
+    let arrives = matches!(what, "arrive" | "arrive_drop");
+    let is_sink = matches!(instruction.operands.first(), Some(Operand::Sink));
+    let orders: &[&str] = match what {
+        "expect_tx" | "complete_tx" => &["relaxed"],
+        "arrive" | "arrive_drop" => &["release", "relaxed"],
+        "test_wait" | "try_wait" => &["acquire", "relaxed"],
+        _ => &[],
+    };
+    let reason = if order.is_some() != is_scoped || order.is_some_and(|order| !orders.contains(&order)) {
+        "it has another order, and a scope with it"
+    } else if in_cluster && !(arrives && is_sink || matches!(what, "expect_tx" | "complete_tx")) {
+        "it is for the block's own barriers"
+    } else if has("noComplete")
+        && (!arrives || has("expect_tx") || in_cluster || order == Some("relaxed") || has("cluster"))
+    {
+        "`.noComplete` is for arrivals at barriers of the block"
+    } else if has("noComplete") && instruction.operands.len() != 3 {
+        "`.noComplete` needs a count"
+    } else if arrives && !is_arrival(instruction, has("expect_tx")) {
+        "an arrival has a result or `_`, an address, and a count where bytes are expected"
+    } else if what == "test_wait" && (is_sink || instruction.operands.len() != 3) || what == "try_wait" && is_sink {
+        "a test has a predicate, an address and a state; `.try_wait` alone has a time, too"
+    } else if what == "pending_count" && words.len() > 1 {
+        "a count is of a state, not of memory"
+    } else if has("parity") && !matches!(what, "test_wait" | "try_wait") || has("expect_tx") && !arrives {
+        "there is no such operation on a barrier"
+    } else {
+        return Ok(());
+    };
+    Err(Why::Other(reason))
 }

@@ -42,6 +42,7 @@ mod table;
 mod tensor_map;
 mod types;
 mod variable;
+mod video;
 
 use assigned::Mentions;
 use modifiers::Modifiers;

@@ -13,8 +13,8 @@ pub(super) fn barrier<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    modifiers.flag("cta");
-    if modifiers.flag("warp") {
+    let in_block = modifiers.flag("cta");
+    if instruction.opcode == "bar" && !in_block && modifiers.flag("warp") {
         let [mask] = decoder.operands(instruction, "1")?;
         if !modifiers.flag("sync") {
             return Err(Why::Missing("`.sync`"));
@@ -26,7 +26,9 @@ pub(super) fn barrier<'t>(
     if modifiers.flag("cluster") {
         return super::cluster::barrier(decoder, modifiers);
     }
-    modifiers.flag("aligned");
+    if instruction.opcode == "barrier" {
+        modifiers.flag("aligned");
+    }
     let operands = instruction.operands.as_slice();
     if modifiers.flag("sync") || modifiers.flag("arrive") {
         let arrive = instruction.modifiers.contains(&"arrive");
@@ -35,6 +37,7 @@ pub(super) fn barrier<'t>(
             [id, count] => (id, Some(count)),
             _ => return Err(Why::Count { found: operands.len(), expected: "1 or 2" }),
         };
+        check_number(id, 0)?;
         let slots = [Slot::SINK, decoder.value(id, WORD)?, count_of(decoder, count)?, Slot::SINK];
         decoder.emit(Operation::Barrier(if arrive { Barrier::Arrive } else { Barrier::Sync }), &slots);
         return Ok(());
@@ -52,16 +55,26 @@ pub(super) fn barrier<'t>(
             })
         })
         .ok_or(Why::Missing("`.popc`, `.and` or `.or`"))?;
-    modifiers.scalar()?;
+    let scalar = modifiers.scalar()?;
+    if scalar != if file == File::Words { ScalarType::U32 } else { ScalarType::Predicate } {
+        return Err(Why::Other("`.popc` counts `.u32`, the others give `.pred`"));
+    }
     let (d, id, count, predicate) = match operands {
         [d, id, predicate] => (d, id, None, predicate),
         [d, id, count, predicate] => (d, id, Some(count), predicate),
         _ => return Err(Why::Count { found: operands.len(), expected: "3 or 4" }),
     };
+    check_number(id, 1)?;
     let d = decoder.result(d, file)?;
     let slots = [d, decoder.value(id, WORD)?, count_of(decoder, count)?, decoder.predicate(predicate)?];
     decoder.emit(Operation::Barrier(kind), &slots);
     Ok(())
+}
+
+/// Refuses the number of a barrier that a block does not have.
+fn check_number(operand: &Operand<'_>, index: usize) -> Decoded {
+    let is_beyond = matches!(operand, Operand::Immediate(_)) && Decoder::number(operand, index)? > 15;
+    if is_beyond { Err(Why::Operand { index, expected: "a barrier from 0 to 15" }) } else { Ok(()) }
 }
 
 /// Threads that take part; 0 is all of the block.
@@ -78,28 +91,34 @@ pub(super) fn fence<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    decoder.emit(Operation::Fence, &[]);
-    let special =
-        |word: &str| word.starts_with("proxy") || word.starts_with("sync_restrict") || word == "mbarrier_init";
-    if modifiers.any(special) {
-        while modifiers.pick(|_| Some(())).is_some() {}
-        return Ok(());
-    }
-    let scopes: &[&str] = if instruction.opcode == "fence" {
-        modifiers.pick(|word| matches!(word, "sc" | "acq_rel" | "acquire" | "release").then_some(()));
-        &["cta", "cluster", "gpu", "sys"]
-    } else {
-        &["cta", "gl", "sys"]
+    let is_scope = |word: &str| matches!(word, "cta" | "cluster" | "gpu" | "sys");
+    // True where it has an address and a size.
+    let has_range = match (instruction.opcode, &instruction.modifiers[..]) {
+        ("fence", [scope]) | ("fence", ["sc" | "acq_rel" | "acquire" | "release", scope]) if is_scope(scope) => false,
+        ("fence" | "membar", ["proxy", "alias" | "async"]) => false,
+        ("fence", ["proxy", "async", "global" | "shared::cta" | "shared::cluster"]) => false,
+        ("fence", ["proxy", "tensormap::generic", "acquire", scope]) if is_scope(scope) => true,
+        ("fence", ["proxy", "tensormap::generic", "release", scope]) if is_scope(scope) => false,
+        ("fence", ["mbarrier_init", "release", "cluster"]) => false,
+        ("fence", ["acquire", "sync_restrict::shared::cluster", "cluster"]) => false,
+        ("fence", ["release", "sync_restrict::shared::cta", "cluster"]) => false,
+        ("membar", ["cta" | "gl" | "sys"]) => false,
+        _ => return Err(Why::Missing("a scope such as `.cta`, or it is no fence")),
     };
-    let scope = modifiers.pick(|word| scopes.contains(&word).then_some(()));
-    scope.ok_or(Why::Missing("a scope such as `.cta`"))
+    if has_range == instruction.operands.is_empty() {
+        return Err(Why::Count { found: instruction.operands.len(), expected: "an address and a size, or none" });
+    }
+    while modifiers.pick(|_| Some(())).is_some() {}
+    decoder.emit(Operation::Fence, &[]);
+    Ok(())
 }
 
 /// The mask of lanes that take part, which old texts leave out.
 fn mask<'t>(decoder: &mut Decoder<'_, 't>, sync: bool, operand: Option<&Operand<'t>>) -> Decoded<Slot> {
     match operand {
         Some(operand) if sync => decoder.value(operand, WORD),
-        None if !sync => Ok(decoder.word(0)),
+        // Later devices have no such instruction.
+        None if !sync && decoder.requires(70).is_err() => Ok(decoder.word(0)),
         _ => Err(Why::Missing("a mask behind `.sync`")),
     }
 }
@@ -184,6 +203,9 @@ pub(super) fn matching<'t>(
     modifiers.flag("sync");
     let scalar = modifiers.one_of(types::WIDE_BITS)?;
     let [d, a, mask] = decoder.operands(instruction, "3")?;
+    if !all && matches!(d, Operand::Pair(..)) {
+        return Err(Why::Other("`.any` has no predicate"));
+    }
     let [d, p] = decoder.result_and_predicate(d, File::Words)?;
     let slots = [d, p, decoder.value(a, scalar)?, decoder.value(mask, WORD)?];
     decoder.emit(Operation::Match { all, long: scalar.size() > 4 }, &slots);
@@ -221,8 +243,10 @@ pub(super) fn elect<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    modifiers.flag("sync");
     let [d, mask] = decoder.operands(instruction, "2")?;
+    if !modifiers.flag("sync") || !matches!(d, Operand::Pair(..)) {
+        return Err(Why::Other("it is `.sync`, and has a register and a predicate"));
+    }
     let [d, p] = decoder.result_and_predicate(d, File::Words)?;
     let mask = decoder.value(mask, WORD)?;
     decoder.emit(Operation::Elect, &[d, p, mask]);

@@ -2,7 +2,7 @@
 
 use super::{
     Decoded, Decoder, Modifiers, arithmetic, atomic, bits, cluster, compare, convert, extreme, float, flow, fragment,
-    matrix, memory, memory_barrier, synchronize, tensor_map,
+    matrix, memory, memory_barrier, synchronize, tensor_map, video,
 };
 use crate::syntax::Instruction;
 
@@ -30,6 +30,7 @@ table! {
     "st" => memory::store,
     "atom" | "red" => atomic::decode,
     "prefetch" | "prefetchu" | "applypriority" | "discard" => memory::hint,
+    "createpolicy" => memory::policy,
     "getctarank" => cluster::rank,
     "isspacep" => memory::is_space,
     "mapa" => cluster::map,
@@ -47,6 +48,10 @@ table! {
     "min" | "max" => extreme::decode,
     "dp4a" | "dp2a" => arithmetic::dot,
     "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => float::function,
+    "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vset" | "vshl" | "vshr" => video::scalar,
+    "vmad" => video::product,
+    "vadd2" | "vsub2" | "vabsdiff2" | "vmin2" | "vmax2" | "vavrg2" | "vset2" => video::lanes,
+    "vadd4" | "vsub4" | "vabsdiff4" | "vmin4" | "vmax4" | "vavrg4" | "vset4" => video::lanes,
     "copysign" => float::copy_sign,
     "testp" => float::test,
     "and" | "or" | "xor" => bits::logic,

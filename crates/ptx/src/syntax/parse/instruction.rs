@@ -118,7 +118,12 @@ impl<'t> Parser<'t> {
     fn selector(&mut self) -> Result<&'t str, Error> {
         let token = self.next()?;
         match &token.text[1..] {
-            part @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a" | "b0" | "b1" | "b2" | "b3" | "h0" | "h1") => {
+            part @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a") => Ok(part),
+            // Lanes of a word: `b2`, `h10`, `b7654`.
+            part if part.len() <= 5
+                && part.starts_with(['b', 'h'])
+                && part[1..].bytes().all(|c| c.is_ascii_digit()) =>
+            {
                 Ok(part)
             }
             _ => Err(self.unexpected(token, "a comma, ; or a part of a vector such as .x")),

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `cudaCG…` | the grid of a cooperative launch; there is one grid, and no group of several |
 //! | `cudaGetDevice`, `cudaGetDeviceCount`, `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`, `cudaDeviceGetCacheConfig`, `cudaDeviceGetSharedMemConfig`, `cudaRuntimeGetVersion` | values of the machine |
-//! | `cudaGetLastError`, `cudaPeekAtLastError` | no error: the functions here report theirs by their results alone |
+//! | `cudaGetLastError`, `cudaPeekAtLastError` | the last error of the thread |
 //! | `cudaMalloc`, `cudaFree` | the device heap |
 //!
 //! Newer compilers call them by names with `__cudaCDP2` instead of `cuda`.
@@ -43,8 +43,8 @@ const VALUES: [(&str, u32, bool, u32); 5] = [
 /// Functions with a pointer for a constant.
 const CONSTANTS: [(&str, u32); 2] = [("DeviceGetCacheConfig", 0), ("DeviceGetSharedMemConfig", 1)];
 
-/// Functions without arguments that report no error.
-const ERRORS: [&str; 2] = ["GetLastError", "PeekAtLastError"];
+/// Functions for the last error of the thread, and the error that they leave; the highest bit leaves it as it is.
+const ERRORS: [(&str, u32); 2] = [("GetLastError", 0), ("PeekAtLastError", 1 << 31)];
 
 const PREFIXES: [&str; 2] = ["cuda", "__cudaCDP2"];
 
@@ -57,7 +57,7 @@ pub(crate) fn has(name: &str) -> bool {
         name.strip_prefix(*prefix).is_some_and(|rest| {
             VALUES.iter().any(|(value, ..)| *value == rest)
                 || CONSTANTS.iter().any(|(value, _)| *value == rest)
-                || ERRORS.contains(&rest)
+                || ERRORS.iter().any(|(error, _)| *error == rest)
                 || matches!(rest, "Malloc" | "Free")
         })
     };
@@ -100,10 +100,13 @@ fn text() -> String {
                  ld.param.u64 %into, [into]; st.u32 [%into], {constant}; st.param.b32 [status], 0; ret; }}"
             );
         }
-        for name in ERRORS {
+        for (name, next) in ERRORS {
             let _ = writeln!(
                 text,
-                ".weak .func (.param .b32 status) {prefix}{name}() {{ st.param.b32 [status], 0; ret; }}"
+                ".weak .func (.param .b32 status) {prefix}{name}() {{ .reg .b32 %error;\n\
+                 {{ .param .b32 next; .param .b32 before; st.param.b32 [next], {next};\n\
+                 call (before), warploom_last_error, (next); ld.param.b32 %error, [before]; }}\n\
+                 st.param.b32 [status], %error; ret; }}"
             );
         }
         heap(&mut text, prefix);
@@ -120,7 +123,7 @@ fn value(text: &mut String, name: &str, kind: u32, is_numbered: bool, bytes: u32
         (true, true) => ", .param .b32 number, .param .b32 device",
     };
     let number = if is_numbered { "ld.param.u32 %number, [number];" } else { "mov.u32 %number, 0;" };
-    // Another device than the kernel's has no attributes here.
+    // An H200 answers zero for other devices.
     let other = if device {
         format!(
             "ld.param.u32 %device, [device]; {} cvt.u32.u64 %own, %value; setp.ne.u32 %p, %own, %device; @%p bra DEVICE;",
@@ -136,11 +139,20 @@ fn value(text: &mut String, name: &str, kind: u32, is_numbered: bool, bytes: u32
          ld.param.u64 %into, [into]; {number}\n{other}\n{}\n\
          setp.eq.s64 %p, %value, 0x8000000000000000; @%p bra NONE;\n\
          st.u{} [%into], %value; st.param.b32 [status], 0; ret;\n\
-         NONE: st.param.b32 [status], 1; ret;\n\
-         DEVICE: st.param.b32 [status], 101; ret; }}",
+         NONE: {} st.param.b32 [status], 1; ret;\n\
+         DEVICE: st.u{} [%into], 0; st.param.b32 [status], 0; ret; }}",
         ask(kind),
+        bytes * 8,
+        record("1"),
         bytes * 8
     );
+}
+
+/// Records an error as the thread's last.
+fn record(error: &str) -> String {
+    format!(
+        "{{ .param .b32 next; .param .b32 before; st.param.b32 [next], {error};\ncall (before), warploom_last_error, (next); }}"
+    )
 }
 
 /// Asks the machine for a value.
@@ -156,13 +168,15 @@ fn heap(text: &mut String, prefix: &str) {
     let _ = writeln!(
         text,
         ".weak .func (.param .b32 status) {prefix}Malloc(.param .b64 into, .param .b64 bytes) {{\n\
-         .reg .pred %p; .reg .b32 %status; .reg .b64 %into, %bytes, %block;\n\
+         .reg .pred %p; .reg .b64 %into, %bytes, %block;\n\
          ld.param.u64 %into, [into]; ld.param.u64 %bytes, [bytes];\n\
          {{ .param .b64 size; .param .b64 out; st.param.b64 [size], %bytes; call (out), malloc, (size); ld.param.b64 %block, [out]; }}\n\
-         st.u64 [%into], %block; setp.eq.u64 %p, %block, 0; selp.u32 %status, 2, 0, %p;\n\
-         st.param.b32 [status], %status; ret; }}\n\
+         setp.eq.u64 %p, %block, 0; @%p bra NONE;\n\
+         st.u64 [%into], %block; st.param.b32 [status], 0; ret;\n\
+         NONE: {} st.param.b32 [status], 2; ret; }}\n\
          .weak .func (.param .b32 status) {prefix}Free(.param .b64 block) {{ .reg .b64 %block; ld.param.u64 %block, [block];\n\
-         {{ .param .b64 what; st.param.b64 [what], %block; call free, (what); }} st.param.b32 [status], 0; ret; }}"
+         {{ .param .b64 what; st.param.b64 [what], %block; call free, (what); }} st.param.b32 [status], 0; ret; }}",
+        record("2")
     );
 }
 
