@@ -47,14 +47,14 @@
 //! # Stages
 //!
 //! - [`syntax`] reads a text into a tree. [`Header::read`] reads version, target and address size alone.
-//! - [`Program`] is a text whose names are resolved and whose instructions are decoded. An instruction that this
-//!   crate does not have is an [`Error`] with its line and column; no text causes a panic.
+//! - [`Program`] is a text whose names are resolved and whose instructions are decoded. An instruction that
+//!   this crate does not have is an [`Error`] with its line and column; no text causes a panic.
 //! - [`link`](mod@link) merges texts that refer to each other.
-//! - [`Grid`] runs a [`Kernel`] over a [`Memory`] and a [`Host`], a few instructions at a time or to its end, on one
-//!   thread or on a [`Crew`] of them.
-//! - [`Watched`] wraps a memory and finds data races, reads of uninitialised shared memory, bytes accessed while
-//!   `cp.async` copies them, blocks of a cluster that may not exist, use after free and out-of-bounds accesses on
-//!   the heap, and barriers that some threads miss.
+//! - [`Grid`] runs a [`Kernel`] over a [`Memory`] and a [`Host`], a few instructions at a time or to its end,
+//!   on one thread or on a [`Crew`] of them.
+//! - [`Watched`] wraps a memory and finds data races, reads of uninitialised shared memory, bytes accessed
+//!   while `cp.async` copies them, blocks of a cluster that may not exist, use after free and out-of-bounds
+//!   accesses on the heap, and barriers that some threads miss.
 //!
 //! # Race detection
 //!

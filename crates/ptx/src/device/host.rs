@@ -13,7 +13,7 @@ pub(crate) const RANK_SHIFT: u32 = 24;
 
 /// Services that a kernel needs of its host; each has a default.
 pub trait Host {
-    /// True if [`shared`](Self::shared) and [`event`](Self::event) are to be called; if not, they cost
+    /// `true` if [`shared`](Self::shared) and [`event`](Self::event) are to be called; if not, they cost
     /// nothing.
     const WATCHES_SHARED: bool = false;
 
@@ -52,8 +52,8 @@ pub trait Host {
         false
     }
 
-    /// A value of the machine, by its kind and number: the result of the function `warploom_device_value`, by which hosts
-    /// give kernels what no register has. Without one, kernels get the least number of 64 bits.
+    /// A value of the machine, by its kind and number: the result of the function `warploom_device_value`, by
+    /// which hosts give kernels what no register has. Without one, kernels get the least number of 64 bits.
     fn device_value(&self, kind: u32, number: u32) -> Option<i64> {
         let _ = (kind, number);
         None
@@ -129,7 +129,7 @@ pub enum Event {
         barrier: u32,
         /// Threads that it waits for; 0 is all.
         threads: u32,
-        /// True if they wait there, too.
+        /// `true` if they wait there, too.
         waits: bool,
     },
     /// All threads of the block that wait at a barrier go on.

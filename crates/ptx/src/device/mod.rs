@@ -1,4 +1,5 @@
-//! The device as a kernel sees it: global memory, the heap, conditions of a graph, time, output, and the traps that end a kernel.
+//! The device as a kernel sees it: global memory, the heap, conditions of a graph, time, output, and the
+//! traps that end a kernel.
 //!
 //! ```text
 //!   Launch ─▶ Grid ─┬─▶ Memory   load, store, update; or Direct ranges without a call
@@ -6,7 +7,8 @@
 //!                   └─▶ Trap     failure of a thread
 //! ```
 //!
-//! The interpreter and the race detector are both written against these traits, and know nothing of each other.
+//! The interpreter and the race detector are both written against these traits, and know nothing of each
+//! other.
 
 pub(crate) mod access;
 pub(crate) mod bounds;

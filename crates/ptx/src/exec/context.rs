@@ -15,7 +15,7 @@ pub(crate) struct Context<M> {
     pub(crate) block: [u32; 3],
     /// Blocks of a cluster.
     pub(crate) cluster: [u32; 3],
-    /// True if the launch gave the shape of clusters.
+    /// `true` if the launch gave the shape of clusters.
     pub(crate) explicit_cluster: bool,
     pub(crate) dynamic_shared: u32,
     pub(crate) bounds: Bounds,

@@ -71,14 +71,14 @@ impl<'p> Kernel<'p> {
         self.function().needed as usize
     }
 
-    /// Registers that a thread needs, as an assembler without a bound would have them: an estimate, from the values
-    /// that are live together and the order that hides latency.
+    /// Registers that a thread needs, as an assembler without a bound would have them: an estimate, from the
+    /// values that are live together and the order that hides latency.
     pub fn registers(self) -> u32 {
         *self.function().registers.get_or_init(|| pressure::registers(&self.program.code, self.index).min(255))
     }
 
-    /// The most registers of a thread, where the text says it: by `.maxnreg`, or by the threads of a block and the blocks
-    /// that a multiprocessor shall hold.
+    /// The most registers of a thread, where the text says it: by `.maxnreg`, or by the threads of a block
+    /// and the blocks that a multiprocessor shall hold.
     pub fn register_bound(self) -> Option<u32> {
         let function = self.function();
         let by_threads = self.required_threads().or(self.max_threads()).map(|bound| {
@@ -106,12 +106,13 @@ impl<'p> Kernel<'p> {
         self.function().max_cluster_blocks
     }
 
-    /// True if it runs in clusters only (`.explicitcluster`): of the shape that the text or the launch gives.
+    /// `true` if it runs in clusters only (`.explicitcluster`): of the shape that the text or the launch
+    /// gives.
     pub fn needs_cluster(self) -> bool {
         self.function().explicit_cluster
     }
 
-    /// True if launches count clusters instead of blocks (`.blocksareclusters`).
+    /// `true` if launches count clusters instead of blocks (`.blocksareclusters`).
     pub fn counts_clusters(self) -> bool {
         self.function().blocks_are_clusters
     }

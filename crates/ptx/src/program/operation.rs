@@ -73,7 +73,7 @@ pub(crate) enum Operation {
     MapShared { long: bool },
     /// The rank of the block that an address of shared memory belongs to.
     SharedRank { long: bool },
-    /// True if a generic address is one of the block's own shared memory.
+    /// `true` if a generic address is one of the block's own shared memory.
     OwnShared,
     /// Nothing that could be observed.
     Nothing,
@@ -94,7 +94,7 @@ pub(crate) enum Operation {
     CopyAsync {
         /// Bytes to write.
         bytes: u8,
-        /// True if the addresses are 64 bits wide: shared, then global.
+        /// `true` if the addresses are 64 bits wide: shared, then global.
         long: [bool; 2],
     },
     /// Copies that were asked for are a group.
@@ -109,15 +109,16 @@ pub(crate) struct AccessForm {
     pub(crate) space: Space,
     /// Bytes of an element: 1, 2, 4 or 8.
     pub(crate) bytes: u8,
-    /// True if elements are extended by their sign.
+    /// `true` if elements are extended by their sign.
     pub(crate) signed: bool,
-    /// True if registers hold 64 bits, and longer elements are cut.
+    /// `true` if registers hold 64 bits, and longer elements are cut.
     pub(crate) long: bool,
     /// Elements: 1, 2 or 4.
     pub(crate) count: u8,
-    /// True if the address is 64 bits wide.
+    /// `true` if the address is 64 bits wide.
     pub(crate) wide: bool,
-    /// True if other threads may be expected to do the same at the same time: volatile, relaxed and stronger.
+    /// `true` if other threads may be expected to do the same at the same time: volatile, relaxed and
+    /// stronger.
     pub(crate) strong: bool,
 }
 
@@ -136,7 +137,7 @@ pub(crate) struct Atomic {
     pub(crate) space: Space,
     pub(crate) change: Change,
     pub(crate) scalar: Atom,
-    /// True if the address is 64 bits wide.
+    /// `true` if the address is 64 bits wide.
     pub(crate) wide: bool,
 }
 
@@ -216,9 +217,9 @@ pub(crate) enum MemoryBarrier {
     Expect,
     /// Bytes have come.
     Complete,
-    /// True if the phase of a state is over.
+    /// `true` if the phase of a state is over.
     Test,
-    /// True if the phase of a parity is over.
+    /// `true` if the phase of a parity is over.
     TestParity,
     /// Arrivals that a state still misses.
     Pending,
@@ -298,17 +299,17 @@ pub(crate) enum Special {
     ClusterSize(u8),
     ClusterRank,
     ClusterRanks,
-    /// True if the launch has said that there are clusters: a predicate.
+    /// `true` if the launch has said that there are clusters: a predicate.
     ExplicitCluster,
 }
 
 impl Special {
-    /// True if it has 64 bits.
+    /// `true` if it has 64 bits.
     pub(crate) fn is_long(self) -> bool {
         matches!(self, Special::Clock64 | Special::Timer | Special::Grid)
     }
 
-    /// True if it tells the time.
+    /// `true` if it tells the time.
     pub(crate) fn is_time(self) -> bool {
         use Special::{Clock, Clock64, ClockHigh, Timer, TimerHigh, TimerLow};
         matches!(self, Clock | ClockHigh | Clock64 | Timer | TimerLow | TimerHigh)

@@ -80,7 +80,7 @@ pub struct Instruction<'t> {
 pub struct Guard<'t> {
     /// The predicate.
     pub register: &'t str,
-    /// True if it must be false.
+    /// `true` if it must be false.
     pub negated: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Implemented functions, family by family.
 //!
-//! A function that is not named here answers `NOT_SUPPORTED` and says so in the log; naming it without a body,
-//! or with the wrong arguments, does not compile.
+//! A function that is not named here answers `NOT_SUPPORTED` and says so in the log; naming it without a
+//! body, or with the wrong arguments, does not compile.
 
 // Every function, as not supported; the names below shadow it.
 pub(crate) use super::unsupported::*;

@@ -92,7 +92,7 @@ impl Calls {
         Ok(Calls { text: name.to_owned(), set })
     }
 
-    /// True if a function is among them.
+    /// `true` if a function is among them.
     #[must_use]
     pub fn contains(&self, function: Function) -> bool {
         self.set.contains(function)

@@ -66,11 +66,11 @@ fn candidates(named: Option<OsString>, roots: impl Iterator<Item = PathBuf>) -> 
 }
 
 fn open(path: &Path) -> Option<Table> {
-    // SAFETY: nvJitLink's initialisers have no preconditions. The path is where systems keep that library, or the
-    // one that the environment names, which is trusted as the loader's own variables are.
+    // SAFETY: nvJitLink's initialisers have no preconditions. The path is where systems keep that library, or
+    // the one that the environment names, which is trusted as the loader's own variables are.
     let library = unsafe { Library::new(path) }.ok()?;
-    // SAFETY: each type above is that of the C function with this name in nvJitLink.h, and the pointers are kept beside
-    // the library that they point into.
+    // SAFETY: each type above is that of the C function with this name in nvJitLink.h, and the pointers are
+    // kept beside the library that they point into.
     unsafe {
         Some(Table {
             create: *library.get(b"nvJitLinkCreate").ok()?,
@@ -108,7 +108,8 @@ struct Link<'t> {
 
 impl Drop for Link<'_> {
     fn drop(&mut self) {
-        // SAFETY: the handle was made by `create`, and is not used again. A failure leaves nothing to be done.
+        // SAFETY: the handle was made by `create`, and is not used again. A failure leaves nothing to be
+        // done.
         let _ = unsafe { (self.table.destroy)(&mut self.handle) };
     }
 }

@@ -146,8 +146,8 @@ impl MachineBuilder {
         self
     }
 
-    /// Number of threads that run the blocks of a kernel; without it, as many as this process has processors. One
-    /// block after the other, in the same order every time, is `NonZero::MIN`; a machine that checks, or
+    /// Number of threads that run the blocks of a kernel; without it, as many as this process has processors.
+    /// One block after the other, in the same order every time, is `NonZero::MIN`; a machine that checks, or
     /// whose mode is not [`Threads`](Mode::Threads), does so anyway.
     #[must_use]
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {

@@ -85,7 +85,8 @@ impl<'a> Call<'a> {
         code
     }
 
-    /// Tells the driver's error log that the call failed. The machine's lock is not held: callbacks are called.
+    /// Tells the driver's error log that the call failed. The machine's lock is not held: callbacks are
+    /// called.
     pub(crate) fn report_failure(&self, code: CUresult) {
         self.core.log.errors.report(self.function, code, self.reasons.take());
     }
@@ -139,12 +140,12 @@ impl<'a> Call<'a> {
         self.feeds_graph.set(feeds_graph);
     }
 
-    /// True if the stream of the call is captured.
+    /// `true` if the stream of the call is captured.
     pub(crate) fn feeds_graph(&self) -> bool {
         self.feeds_graph.get()
     }
 
-    /// True if stream 0 means the per-thread default stream in this call.
+    /// `true` if stream 0 means the per-thread default stream in this call.
     pub(crate) fn is_per_thread(&self) -> bool {
         self.per_thread
     }
@@ -169,8 +170,8 @@ impl<'a> Call<'a> {
         waited
     }
 
-    /// Runs the destructors of user objects that have ended, with the machine's lock released. No driver call is
-    /// permitted inside them.
+    /// Runs the destructors of user objects that have ended, with the machine's lock released. No driver call
+    /// is permitted inside them.
     pub(crate) fn run_destructors(&self, world: &mut Guard<'_>) {
         if world.graphs().ended.is_empty() {
             return;

@@ -148,8 +148,8 @@ impl World {
         checker.check_free(&mut parts, base, Some(stream), known)
     }
 
-    /// Checks the op of a graph's node, which comes behind all that `known` includes and is the next step of its
-    /// timeline.
+    /// Checks the op of a graph's node, which comes behind all that `known` includes and is the next step of
+    /// its timeline.
     pub(crate) fn check_node(&mut self, queue: QueueId, known: &mut Known, work: &mut Work) -> Status {
         let stream = stream_info(&self.engine, queue);
         match work {

@@ -74,8 +74,8 @@ impl World {
         Ok(Context::new(spec, device as u16, self.next_context_id(), flags, is_primary, coredump))
     }
 
-    /// Sets the limits of a context, which then takes `overhead` bytes of its device. Fails with the free bytes if
-    /// there are too few.
+    /// Sets the limits of a context, which then takes `overhead` bytes of its device. Fails with the free
+    /// bytes if there are too few.
     pub(crate) fn set_limits(&mut self, handle: ContextHandle, limits: Limits, overhead: u64) -> Result<(), u64> {
         let Some(context) = self.contexts.get_mut(handle) else { return Ok(()) };
         let memory = &mut self.devices[usize::from(context.device)].memory;

@@ -122,7 +122,7 @@ impl Core {
         (self.function_address)(self.slot, function, per_thread)
     }
 
-    /// True if a kernel has faulted.
+    /// `true` if a kernel has faulted.
     pub(crate) fn has_faulted(&self) -> bool {
         self.has_faulted.load(Ordering::Relaxed)
     }
@@ -172,7 +172,7 @@ impl Core {
         self.runner.pump(world);
     }
 
-    /// True if ops are done. A machine without threads runs them here.
+    /// `true` if ops are done. A machine without threads runs them here.
     pub(crate) fn query(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
         self.runner.query(world, targets)
     }

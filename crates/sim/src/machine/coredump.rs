@@ -51,7 +51,7 @@ impl CoredumpSettings {
         settings
     }
 
-    /// True if a fault aborts the process.
+    /// `true` if a fault aborts the process.
     pub(crate) fn triggers_host(&self) -> bool {
         self.flags & SKIP_ABORT == 0
     }
@@ -60,7 +60,7 @@ impl CoredumpSettings {
         self.flags = if triggers { self.flags & !SKIP_ABORT } else { self.flags | SKIP_ABORT };
     }
 
-    /// True if a dump has no memory in it.
+    /// `true` if a dump has no memory in it.
     pub(crate) fn is_lightweight(&self) -> bool {
         self.flags & LIGHTWEIGHT == LIGHTWEIGHT
     }

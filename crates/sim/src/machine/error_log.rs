@@ -44,7 +44,7 @@ unsafe impl Send for Callback {}
 /// Lines of the log, from some line on.
 pub(crate) struct Lines {
     pub(crate) lines: Vec<String>,
-    /// True if older ones were asked for and are no longer kept.
+    /// `true` if older ones were asked for and are no longer kept.
     pub(crate) is_cut: bool,
     /// The number of the next line.
     pub(crate) next: u32,

@@ -21,7 +21,7 @@ use crate::memory::committed::RELEASED;
 use crate::memory::{Claim, MemoryOp, Side, Touch};
 
 impl World {
-    /// True if more is allocated than the limit, so that it could be exceeded.
+    /// `true` if more is allocated than the limit, so that it could be exceeded.
     fn nears_host_limit(&self, more: u64) -> bool {
         let devices = self.devices.iter().map(|device| device.memory.capacity() - device.memory.free_bytes());
         let host = self.memory.held().filter(|(side, _)| *side == Side::Host).map(|(_, bytes)| bytes);

@@ -11,7 +11,7 @@ use crate::machine::world::{Work, World};
 use crate::memory::{Allocation, Backing, Home, PoolBlock, Side, Spacing};
 
 impl Reuse {
-    /// True if an allocation on `queue`, ordered after `clock`, may reuse the memory of a free.
+    /// `true` if an allocation on `queue`, ordered after `clock`, may reuse the memory of a free.
     fn allows(self, tag: &Tag, queue: QueueId, clock: &Moment) -> bool {
         tag.queue == queue
             || self.opportunistic && tag.done
@@ -50,7 +50,8 @@ impl World {
         }
     }
 
-    /// Frees memory of a pool, of a graph or of `cuMemAlloc` in the order of a queue. Other memory is not freed.
+    /// Frees memory of a pool, of a graph or of `cuMemAlloc` in the order of a queue. Other memory is not
+    /// freed.
     pub(crate) fn free_in_order(&mut self, queue: QueueId, address: u64) -> Status {
         let stamp = self.engine.next_stamp(queue);
         let context = self.engine.queue(queue).owner.context;

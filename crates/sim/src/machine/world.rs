@@ -202,7 +202,8 @@ impl World {
         if self.numbers_calls { thread::current_call() } else { 0 }
     }
 
-    /// True if a call must enqueue an op even where its work needs none: for a planned failure, or for the checks.
+    /// `true` if a call must enqueue an op even where its work needs none: for a planned failure, or for the
+    /// checks.
     pub(crate) fn needs_op(&mut self) -> bool {
         self.planned_failures.is_planned() || self.checker.is_on()
     }
@@ -212,7 +213,7 @@ impl World {
         &mut self.planned_failures
     }
 
-    /// True if the machine records its ops.
+    /// `true` if the machine records its ops.
     pub(crate) fn is_traced(&self) -> bool {
         self.trace.is_some()
     }
@@ -389,13 +390,14 @@ impl World {
         ready.min_by_key(|(_, op)| op.number).map(|(at, _)| at)
     }
 
-    /// True if ops share their device in the order of the calls; in modes that choose an order, that one counts.
+    /// `true` if ops share their device in the order of the calls; in the modes that choose an order, that
+    /// one counts.
     fn books_in_order(&self) -> bool {
         !matches!(self.engine.mode(), Mode::Deterministic(Order::Lazy | Order::Seeded(_)))
     }
 
-    /// True if an op of an earlier call, ready or running on the same device, has not got as far in virtual time
-    /// as this one has: it may still delay it.
+    /// `true` if an op of an earlier call, ready or running on the same device, has not got as far in virtual
+    /// time as this one has: it may still delay it.
     fn is_behind_others(&self, id: OpId, work: &Work) -> bool {
         if !self.books_in_order() || !work.takes_device() {
             return false;

@@ -35,7 +35,8 @@ impl Allocation {
         self.base + self.size
     }
 
-    /// Bytes that it holds itself: registered memory is the program's, and mapped memory is counted with its physical allocation.
+    /// Bytes that it holds itself: registered memory is the program's, and mapped memory is counted with its
+    /// physical allocation.
     fn own_bytes(&self) -> u64 {
         match self.backing {
             Backing::Device
@@ -48,12 +49,12 @@ impl Allocation {
         }
     }
 
-    /// True if the program may read and write the bytes itself, at the same address.
+    /// `true` if the program may read and write the bytes itself, at the same address.
     pub(crate) fn is_host_accessible(&self) -> bool {
         self.host as u64 == self.base
     }
 
-    /// True if it is at one address for host and devices, and moves between them.
+    /// `true` if it is at one address for host and devices, and moves between them.
     pub(crate) fn is_managed(&self) -> bool {
         match &self.backing {
             Backing::Managed(_) => true,
@@ -195,7 +196,7 @@ impl Registry {
         (address < allocation.end()).then_some(allocation)
     }
 
-    /// True if any allocation touches the stretch.
+    /// `true` if any allocation touches the stretch.
     pub(crate) fn overlaps(&self, address: u64, len: u64) -> bool {
         self.overlapping(address, len).is_some()
     }

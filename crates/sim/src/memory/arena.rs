@@ -1,8 +1,9 @@
-//! Memory at one address for host and devices: pages of the simulator that the program reads and writes itself.
+//! Memory at one address for host and devices: pages of the simulator that the program reads and writes
+//! itself.
 //!
-//! Address space is reserved when it is first needed, opened block by block as allocations ask for it, and closed again
-//! behind the last one. A block that an unfinished op may still touch rests until the op is done: freed memory may be
-//! stale, never a fault inside the simulator.
+//! Address space is reserved when it is first needed, opened block by block as allocations ask for it, and
+//! closed again behind the last one. A block that an unfinished op may still touch rests until the op is
+//! done: freed memory may be stale, never a fault inside the simulator.
 
 use std::io;
 

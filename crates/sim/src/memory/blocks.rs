@@ -9,8 +9,8 @@ const SMALL: u64 = BLOCK / 2;
 /// The driver's alignment of every allocation.
 const ALIGNMENT: u64 = 512;
 
-/// One or more blocks that were taken together, which `CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR`, `…_MAPPING_SIZE` and
-/// `…_MEMORY_BLOCK_ID` describe.
+/// One or more blocks that were taken together, which `CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR`,
+/// `…_MAPPING_SIZE` and `…_MEMORY_BLOCK_ID` describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) base: u64,
@@ -80,12 +80,13 @@ impl Blocks {
         }
     }
 
-    /// Adds room. The last block stays unused, so that nothing ever reaches from one piece of room into the next.
+    /// Adds room. The last block stays unused, so that nothing ever reaches from one piece of room into the
+    /// next.
     pub(crate) fn add_room(&mut self, base: u64, len: u64) {
         self.space.give(base, len - BLOCK);
     }
 
-    /// True if an allocation of this size gets blocks of its own.
+    /// `true` if an allocation of this size gets blocks of its own.
     pub(crate) fn is_large(bytes: u64) -> bool {
         bytes > SMALL
     }
@@ -134,7 +135,8 @@ impl Blocks {
         self.shared.give(block.base, block.len);
     }
 
-    /// Gives back a small allocation. Its block comes with the last one in it: taken still, but shared no more.
+    /// Gives back a small allocation. Its block comes with the last one in it: taken still, but shared no
+    /// more.
     pub(crate) fn give_shared(&mut self, address: u64, bytes: u64) -> Option<Block> {
         let gap = if self.spaced.remove(&address).is_some() { ALIGNMENT } else { 0 };
         self.shared.give(address, dense(bytes) + gap);

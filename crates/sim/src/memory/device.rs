@@ -9,8 +9,8 @@ use super::windows::Windows;
 
 /// One device's capacity and address space.
 ///
-/// Only capacity makes an allocation fail. Address space never does: holes that no allocation fits into are left
-/// behind for more of it, as the page tables of a real device do.
+/// Only capacity makes an allocation fail. Address space never does: holes that no allocation fits into are
+/// left behind for more of it, as the page tables of a real device do.
 pub(crate) struct DeviceMemory {
     windows: Windows,
     blocks: Blocks,
@@ -53,8 +53,8 @@ impl DeviceMemory {
         self.capacity
     }
 
-    /// Charges memory that has no address here, such as physical allocations and contexts; `false` if there is not
-    /// enough.
+    /// Charges memory that has no address here, such as physical allocations and contexts; `false` if there
+    /// is not enough.
     pub(crate) fn charge(&mut self, bytes: u64) -> bool {
         let fits = bytes <= self.free_bytes();
         if fits {
@@ -200,8 +200,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a model: free is capacity less the blocks in use, large requests fail exactly when they are more than
-        /// that, and no two allocations overlap.
+        /// Against a model: free is capacity less the blocks in use, large requests fail exactly when they
+        /// are more than that, and no two allocations overlap.
         #[test]
         fn capacity_follows_the_model(sizes in prop::collection::vec((1..6 * MIB, any::<usize>(), any::<bool>()), 1..150)) {
             let capacity = 64 * MIB + 12345;

@@ -55,7 +55,7 @@ impl HostLimit {
         bytes
     }
 
-    /// True if it is time for a measurement.
+    /// `true` if it is time for a measurement.
     pub(crate) fn is_stale(&self) -> bool {
         self.measured.is_none_or(|measured| measured.at.elapsed() > INTERVAL.max(measured.took * 10))
     }
@@ -65,7 +65,8 @@ impl HostLimit {
         self.bytes
     }
 
-    /// Measures the committed bytes, beside `more` that others count. Claims of ops that are done are forgotten.
+    /// Measures the committed bytes, beside `more` that others count. Claims of ops that are done are
+    /// forgotten.
     pub(crate) fn measure(&mut self, more: u64, is_done: impl Fn(OpId) -> bool) -> u64 {
         let at = Instant::now();
         self.claims.retain(|(op, _)| !is_done(*op));

@@ -11,15 +11,15 @@
 //! └────────────────────┴────────────────────┴─────┴───────────────────────┘
 //! ```
 //!
-//! A program that follows a device pointer faults, as on hardware; the simulator finds the bytes at a constant distance.
-//! Page-locked and managed memory is at one address for host and devices. Pages cost nothing until they are written, so a
-//! device's capacity is a number that allocations are charged against.
+//! A program that follows a device pointer faults, as on hardware; the simulator finds the bytes at a
+//! constant distance. Page-locked and managed memory is at one address for host and devices. Pages cost
+//! nothing until they are written, so a device's capacity is a number that allocations are charged against.
 //!
 //! All of it is handed out as the driver does it: in blocks of 2 MiB, which allocations of up to 1 MiB share.
 //!
-//! The bytes behind a window stay mapped for as long as the machine lives, and those of an arena until no op is left that
-//! was enqueued before they were freed: an op that outlives the memory it was made for reads stale bytes, and never takes
-//! the process down.
+//! The bytes behind a window stay mapped for as long as the machine lives, and those of an arena until no op
+//! is left that was enqueued before they were freed: an op that outlives the memory it was made for reads
+//! stale bytes, and never takes the process down.
 
 mod allocation;
 mod arena;

@@ -52,7 +52,8 @@ impl Span {
         Ok(Self { address, len, kind })
     }
 
-    /// Address space that nothing may touch, from a multiple of `align` on; both are multiples of the page size.
+    /// Address space that nothing may touch, from a multiple of `align` on; both are multiples of the page
+    /// size.
     pub(crate) fn closed(len: u64, align: u64, kind: SpanKind) -> io::Result<Self> {
         let room = len.checked_add(align).ok_or(io::ErrorKind::OutOfMemory)?;
         let mut whole = Self::new(room, CLOSED, kind)?;
@@ -150,7 +151,8 @@ impl Span {
 impl Drop for Span {
     fn drop(&mut self) {
         committed::remove_span(self.address);
-        // SAFETY: the pages are this span's own. Who holds the span keeps it until no op is left that could use them.
+        // SAFETY: the pages are this span's own. Who holds the span keeps it until no op is left that could
+        // use them.
         let unmapped = unsafe { mm::munmap(pointer(self.address), self.len as usize) };
         debug_assert!(unmapped.is_ok(), "the span is mapped");
     }

@@ -2,8 +2,8 @@
 
 use warploom_sys::Function;
 
-/// True if a call answers a known fault first, as an H200 does. Functions that use a context, a stream or an
-/// event answer it when they look that up; those of devices, libraries, pools, graphs without kernels, and
+/// `true` if a call answers a known fault first, as an H200 does. Functions that use a context, a stream or
+/// an event answer it when they look that up; those of devices, libraries, pools, graphs without kernels, and
 /// current contexts never do.
 pub(crate) const fn fails_after_fault(function: Function) -> bool {
     use Function as F;

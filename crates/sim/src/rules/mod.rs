@@ -55,7 +55,7 @@ pub(crate) fn of(function: Function) -> &'static Rule {
 }
 
 impl Class {
-    /// True if a function is of this class.
+    /// `true` if a function is of this class.
     #[must_use]
     pub fn contains(self, function: Function) -> bool {
         of(function).classes.contain(self)

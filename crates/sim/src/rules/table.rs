@@ -16,7 +16,8 @@ macro_rules! yes_or_no {
 macro_rules! rows {
     ($($function:ident $before_init:ident $in_host_function:ident $in_capture:ident $finds_functions:ident
         $on_current_context:ident [$($class:ident)*])*) => {
-        /// The row of a function. No row stands for all others, so a function of the list without one does not compile.
+        /// The row of a function. No row stands for all others, so a function of the list without one does
+        /// not compile.
         pub(super) const fn row(function: Function) -> Rule {
             match function {
                 $(Function::$function => Rule {

@@ -26,7 +26,7 @@ pub(crate) fn is_wide(function: Function) -> bool {
     is_unified || is_widened && is_of_memory(function)
 }
 
-/// True if device addresses have 32 bits in contexts of this version (`cuCtxGetApiVersion`).
+/// `true` if device addresses have 32 bits in contexts of this version (`cuCtxGetApiVersion`).
 pub(crate) fn is_narrow_version(api_version: u32) -> bool {
     api_version < WIDENED.unsigned_abs()
 }

@@ -22,7 +22,7 @@ pub(crate) struct LaneAccess<'a> {
     pub(crate) lanes: u32,
     pub(crate) space: Space,
     pub(crate) addresses: &'a Longs,
-    /// True if other threads may access the same bytes at the same time.
+    /// `true` if other threads may access the same bytes at the same time.
     pub(crate) strong: bool,
 }
 
@@ -168,8 +168,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         self.read(warp, at, 1 << first, lanes, space, addresses[first], row, strong)
     }
 
-    /// Reads for lanes whose addresses lead to one space that is not generic. Rows between the first and the last lane
-    /// may be overwritten, and all rows if the space is local.
+    /// Reads for lanes whose addresses lead to one space that is not generic. Rows between the first and the
+    /// last lane may be overwritten, and all rows if the space is local.
     fn fetch_part<const N: usize>(
         &mut self,
         warp: &mut Warp,

@@ -22,7 +22,7 @@ use crate::lanes::lanes as each;
 
 const INSIDE: u64 = (1 << RANK_SHIFT) - 1;
 
-/// True if an address is one of the block's own.
+/// `true` if an address is one of the block's own.
 pub(crate) fn is_own(address: u64) -> bool {
     address <= INSIDE
 }

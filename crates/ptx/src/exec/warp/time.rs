@@ -37,7 +37,7 @@ struct Spin {
     last: u64,
     /// Cycles at the first one.
     began: u64,
-    /// True if the loop around it reads and writes no memory.
+    /// `true` if the loop around it reads and writes no memory.
     is_pure: bool,
 }
 
@@ -92,7 +92,7 @@ impl Time {
     }
 }
 
-/// True if the innermost loop around an instruction computes and branches, and does nothing else.
+/// `true` if the innermost loop around an instruction computes and branches, and does nothing else.
 fn is_in_pure_loop(code: &[Instruction], pc: usize) -> bool {
     let behind = pc..code.len().min(pc + LONGEST_LOOP as usize);
     let mut back = behind.filter_map(|branch| match code[branch].operation {

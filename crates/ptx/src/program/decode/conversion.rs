@@ -51,7 +51,7 @@ impl Form {
         }
     }
 
-    /// True if its integer has to be in a register that is declared with 8 bits.
+    /// `true` if its integer has to be in a register that is declared with 8 bits.
     pub(super) fn needs_byte(self) -> bool {
         let brain = Number::Float(Format::BRAIN);
         let is_byte = |number| matches!(number, Number::Integer { bits: 8, .. });
@@ -98,7 +98,7 @@ fn is_directed(rounding: Rounding) -> bool {
     rounding != Rounding::NearestAway
 }
 
-/// True if every integer of one type is one of the other.
+/// `true` if every integer of one type is one of the other.
 fn fits(from: Number, to: Number) -> bool {
     let (Number::Integer { bits, signed }, Number::Integer { bits: room, signed: to_signed }) = (from, to) else {
         return false;

@@ -82,7 +82,7 @@ impl Supply {
         self.counts.get()
     }
 
-    /// True if a word was declared with 8 bits.
+    /// `true` if a word was declared with 8 bits.
     pub(super) fn is_byte(&self, slot: Slot) -> bool {
         self.bytes.borrow().contains(&slot)
     }

@@ -1,7 +1,7 @@
 //! Registers of a kernel, estimated from the values that are live at the same time.
 //!
-//! An assembler decides how many registers a kernel has. The estimate counts what it has to keep: the words of
-//! all values that are written before and read after an instruction, where the most are. Values that every
+//! An assembler decides how many registers a kernel has. The estimate counts what it has to keep: the words
+//! of all values that are written before and read after an instruction, where the most are. Values that every
 //! thread has alike and that can be had again at no cost (arguments, constants, most special registers) are
 //! left out, since hardware reads them from constant memory or has a file of its own for them.
 
@@ -16,11 +16,11 @@ use super::operation::{Instruction, Operation, Special};
 use super::slot::Guard;
 use super::space::Space;
 
-/// Registers beyond those of live values: the stack pointer, pairs and quadruples that have to be aligned, results
-/// of instructions that have not ended.
+/// Registers beyond those of live values: the stack pointer, pairs and quadruples that have to be aligned,
+/// results of instructions that have not ended.
 const OVERHEAD: u32 = 5;
-/// The registers up to which an assembler reorders instructions to hide latency: as many threads as a multiprocessor
-/// can hold have that many each.
+/// The registers up to which an assembler reorders instructions to hide latency: as many threads as a
+/// multiprocessor can hold have that many each.
 const ROOM: u32 = 32;
 /// Registers in which the lanes of a warp find out how they share an atomic operation.
 const ATOMICS: u32 = 4;
@@ -53,7 +53,7 @@ struct Block {
     touches: std::ops::Range<usize>,
     next: Vec<usize>,
     before: Vec<usize>,
-    /// True if it has a call, which leaves little to reorder.
+    /// `true` if it has a call, which leaves little to reorder.
     calls: bool,
     /// Registers that are live at its end.
     live: Vec<u64>,
@@ -107,7 +107,7 @@ fn own(code: &Code, index: usize) -> u32 {
     if most <= ROOM / 2 && has_results(code, &function.touches) { most + ATOMICS } else { most }
 }
 
-/// True if the result of an atomic operation is read.
+/// `true` if the result of an atomic operation is read.
 fn has_results(code: &Code, touches: &[Touch]) -> bool {
     let is_atomic = |touch: &&Touch| matches!(code.instructions[touch.pc as usize].operation, Operation::Atomic(_));
     let mut results = touches.iter().filter(|touch| touch.is_write).filter(is_atomic);

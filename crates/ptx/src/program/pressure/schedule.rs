@@ -1,7 +1,7 @@
 //! Live values of a block in the order that an assembler gives it to hide latency.
 //!
-//! Instructions start as soon as their operands are there, one at a time, those with the longest way to the end first.
-//! Latencies are rough: memory is far, everything else is near.
+//! Instructions start as soon as their operands are there, one at a time, those with the longest way to the
+//! end first. Latencies are rough: memory is far, everything else is near.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -113,7 +113,7 @@ impl World {
         meant.map(|(_, branch)| branch.sequence).collect()
     }
 
-    /// True if the queue is the legacy default stream of its context.
+    /// `true` if the queue is the legacy default stream of its context.
     fn is_legacy(&self, queue: QueueId) -> bool {
         self.contexts().get(self.queue(queue).owner.context).is_some_and(|context| context.legacy == Some(queue))
     }

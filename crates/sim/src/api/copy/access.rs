@@ -71,7 +71,7 @@ impl Actor {
         world.pool_access(pool, self.device) != AccessLevel::None || self.owner_reaches_both(world)
     }
 
-    /// True if both ends are memory of pools, and the owner of the destination has access to both.
+    /// `true` if both ends are memory of pools, and the owner of the destination has access to both.
     fn owner_reaches_both(self, world: &World) -> bool {
         let block = |address| match &world.memory().containing(address)?.backing {
             Backing::Pool(block) => Some((block.pool, block.home)),
@@ -159,7 +159,7 @@ fn located(allocation: &Allocation) -> Memory {
     if allocation.side == Side::Host { Memory::Shared } else { Memory::Device }
 }
 
-/// True if work of `context` has direct access to the memory. A copy can be staged through the host; a fill
+/// `true` if work of `context` has direct access to the memory. A copy can be staged through the host; a fill
 /// cannot.
 pub(crate) fn reaches(world: &World, context: ContextHandle, end: &ResolvedOperand) -> bool {
     let Some(context) = world.contexts().get(context) else { return false };

@@ -6,10 +6,11 @@
 //!     └─ instantiate ─▶ Executable: the nodes as they were then ─▶ launch: ops of a stream
 //! ```
 //!
-//! A launch enqueues an op for each node, behind those that the node depends on. Independent nodes have no order.
+//! A launch enqueues an op for each node, behind those that the node depends on. Independent nodes have no
+//! order.
 //!
-//! [`add`] adds nodes of every kind. [`work`] reads their parameters from C's structs, and [`shown`] writes them
-//! back; both serve the nodes of graphs and those of executable graphs.
+//! [`add`] adds nodes of every kind. [`work`] reads their parameters from C's structs, and [`shown`] writes
+//! them back; both serve the nodes of graphs and those of executable graphs.
 
 mod add;
 mod attributes;

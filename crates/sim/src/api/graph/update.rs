@@ -1,7 +1,7 @@
 //! Updates of executable graphs: cuGraphExecUpdate and cuGraphExecKernelNodeSetParams with the others.
 //!
-//! A node of an executable is named by the node of its definition. Launches in flight keep the work that they were
-//! launched with.
+//! A node of an executable is named by the node of its definition. Launches in flight keep the work that they
+//! were launched with.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::*;

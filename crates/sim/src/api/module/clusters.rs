@@ -37,8 +37,8 @@ fn most(settings: &Settings) -> u64 {
     if settings.allows_non_portable() { MOST } else { PORTABLE }
 }
 
-/// A launch in blocks, of a kernel whose launches count clusters. An H200 takes blocks of one thread for those that
-/// the kernel requires.
+/// A launch in blocks, of a kernel whose launches count clusters. An H200 takes blocks of one thread for
+/// those that the kernel requires.
 pub(super) fn in_blocks(facts: &Facts<'_>, mut shape: Shape) -> Shape {
     if let Some(cluster) = facts.kernel.required_cluster().filter(|_| facts.kernel.counts_clusters()) {
         shape.grid = std::array::from_fn(|axis| shape.grid[axis].saturating_mul(cluster[axis]));

@@ -75,7 +75,7 @@ impl Options {
         }
     }
 
-    /// True if one of the options is about a log.
+    /// `true` if one of the options is about a log.
     pub(super) fn has_log(&self) -> bool {
         let options = [ERRORS, INFORMATION].into_iter().flat_map(|(buffer, size)| [buffer, size]);
         options.into_iter().any(|option| self.position(option).is_some())

@@ -1,14 +1,15 @@
 //! Checks of kernels when they have ended: only then is it known which bytes they touched.
 //!
-//! Every other op is compared when it is enqueued, with the accesses that were enqueued before. A kernel is compared when
-//! it has ended, with the accesses enqueued before it and since. Of the latter, those that knew the kernel when they were
-//! enqueued are ordered behind it. While a kernel that comes before an op has not run, bytes that the op reads cannot be
-//! called unwritten.
+//! Every other op is compared when it is enqueued, with the accesses that were enqueued before. A kernel is
+//! compared when it has ended, with the accesses enqueued before it and since. Of the latter, those that knew
+//! the kernel when they were enqueued are ordered behind it. While a kernel that comes before an op has not
+//! run, bytes that the op reads cannot be called unwritten.
 //!
-//! Memory that is freed before the kernel has ended is compared then, too: unless the free is ordered behind the kernel,
-//! touching it is a use after free.
+//! Memory that is freed before the kernel has ended is compared then, too: unless the free is ordered behind
+//! the kernel, touching it is a use after free.
 //!
-//! Atomic and volatile accesses do not race with each other. The order that threads make with them is not seen here.
+//! Atomic and volatile accesses do not race with each other. The order that threads make with them is not
+//! seen here.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -69,7 +70,8 @@ impl Checker {
         self.pending.take(watched.access.epoch);
     }
 
-    /// Checks the accesses of a kernel that has ended to memory that was freed meanwhile, and takes them out of `touched`.
+    /// Checks the accesses of a kernel that has ended to memory that was freed meanwhile, and takes them out
+    /// of `touched`.
     pub(crate) fn check_frees(&mut self, watched: &Watched, touched: &mut Touched) {
         for free in self.pending.take_frees(watched.access.epoch) {
             self.found_freed(&watched.access, touched, &free);

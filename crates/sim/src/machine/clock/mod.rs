@@ -41,7 +41,7 @@ pub(crate) struct Timed {
     pub(crate) device: u16,
     /// The time at which its predecessors and its queue are done.
     pub(crate) earliest: u64,
-    /// True if it had to wait for memory to change.
+    /// `true` if it had to wait for memory to change.
     pub(crate) has_parked: bool,
 }
 

@@ -218,7 +218,7 @@ impl Code {
 }
 
 impl Module {
-    /// True if the program has to unload it.
+    /// `true` if the program has to unload it.
     pub(crate) fn is_the_programs(&self) -> bool {
         self.library.is_none()
     }

@@ -3,11 +3,11 @@
 //! Adding an allocation node reserves addresses, which are the same for every launch; a launch backs them
 //! with memory. Until then only nodes of graphs can use them: every other call treats them as invalid.
 //!
-//! Each graph has addresses of its own, in granules. An allocation that comes behind the free of another in the same
-//! graph can have the same address.
+//! Each graph has addresses of its own, in granules. An allocation that comes behind the free of another in
+//! the same graph can have the same address.
 //!
-//! The memory behind them is the device's. It is charged in whole granules when a launch needs more than any before, and
-//! stays charged until it is trimmed; launches that do not run at once share it.
+//! The memory behind them is the device's. It is charged in whole granules when a launch needs more than any
+//! before, and stays charged until it is trimmed; launches that do not run at once share it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -142,8 +142,8 @@ impl GraphMemory {
         self.devices.get_mut(usize::from(device))
     }
 
-    /// Reserves addresses for an allocation of a graph, at most a few times as many as the device has bytes. `is_before`
-    /// is true for the nodes that come before the allocation.
+    /// Reserves addresses for an allocation of a graph, at most a few times as many as the device has bytes.
+    /// `is_before` is true for the nodes that come before the allocation.
     fn take(
         &mut self,
         (graph, device): (GraphHandle, u16),

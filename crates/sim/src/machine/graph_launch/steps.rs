@@ -21,8 +21,8 @@ use crate::memory::shadow::enter_node;
 pub(super) type Ends = SmallVec<[OpId; 4]>;
 
 impl World {
-    /// Enqueues the steps of a plan behind some ops. Returns the ops that the end waits for; those enqueued so far, if
-    /// one of them fails.
+    /// Enqueues the steps of a plan behind some ops. Returns the ops that the end waits for; those enqueued
+    /// so far, if one of them fails.
     pub(super) fn enqueue_plan(
         &mut self,
         launch: &Arc<Launch>,

@@ -89,7 +89,7 @@ impl Space {
         chunks
     }
 
-    /// True if a chunk has memory.
+    /// `true` if a chunk has memory.
     pub(crate) fn is_backed(&self, chunk: u64) -> bool {
         let piece = self.pieces.range(..=chunk).next_back().map(|(_, piece)| piece);
         piece.is_some_and(|piece| piece.state != State::Unbacked)

@@ -55,7 +55,7 @@ impl Pool {
         self.handle_types
     }
 
-    /// True if the program created it and has not destroyed it.
+    /// `true` if the program created it and has not destroyed it.
     pub(crate) fn is_the_programs(&self) -> bool {
         !self.is_default && !self.destroyed
     }
@@ -120,7 +120,7 @@ impl Pool {
         before - self.space.reserved
     }
 
-    /// True if a destroyed pool has no memory left in use.
+    /// `true` if a destroyed pool has no memory left in use.
     pub(crate) fn is_over(&self) -> bool {
         self.destroyed && self.space.is_idle()
     }

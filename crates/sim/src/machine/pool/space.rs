@@ -84,7 +84,7 @@ impl Space {
         }
     }
 
-    /// True if no memory is in use, by allocations or by work before a pending free.
+    /// `true` if no memory is in use, by allocations or by work before a pending free.
     pub(crate) fn is_idle(&self) -> bool {
         self.live == 0 && self.freed.values().all(|frees| frees.pending.is_empty())
     }

@@ -94,8 +94,8 @@ pub(crate) enum Work<S> {
     Away,
 }
 
-// SAFETY: the raw pointers are a host function's data, which the C caller hands over to the driver to pass to the
-// function on whichever thread runs it, and a stream handle, which is a number.
+// SAFETY: the raw pointers are a host function's data, which the C caller hands over to the driver to pass to
+// the function on whichever thread runs it, and a stream handle, which is a number.
 unsafe impl<S> Send for Work<S> {}
 
 // A program may have a million of them waiting.
@@ -141,7 +141,7 @@ impl<S> Work<S> {
         }
     }
 
-    /// True if it takes a part of its device that other work may want at the same time.
+    /// `true` if it takes a part of its device that other work may want at the same time.
     pub(crate) fn takes_device(&self) -> bool {
         matches!(self, Work::Task(_) | Work::Away | Work::Migrate(_)) || self.transfer().is_some()
     }

@@ -54,7 +54,7 @@ impl ManagedMemory {
         self.pages.update(range, |page, _| page.touched(accessor, writes, |place| reach.holds(accessor, place)));
     }
 
-    /// True if there has been managed memory.
+    /// `true` if there has been managed memory.
     pub(crate) fn is_used(&self) -> bool {
         self.is_used
     }

@@ -13,8 +13,8 @@ use super::allocation::Allocation;
 use super::backing::{Backing, Mapping, Rights};
 use super::shadow::{Shadow, Site};
 
-/// The bytes of physical allocations and the reservations of a machine. Its mappings are among all other allocations, in
-/// [`Registry`](super::Registry).
+/// The bytes of physical allocations and the reservations of a machine. Its mappings are among all other
+/// allocations, in [`Registry`](super::Registry).
 #[derive(Default)]
 pub(crate) struct VirtualMemory {
     reservations: Reservations,
@@ -71,7 +71,7 @@ impl VirtualMemory {
         self.reservations.free(base);
     }
 
-    /// True if all of a range is reserved, by one reservation or several of one window.
+    /// `true` if all of a range is reserved, by one reservation or several of one window.
     pub(crate) fn is_reserved(&self, address: u64, end: u64) -> bool {
         self.reservations.window_of(address, end).is_some()
     }
@@ -118,12 +118,12 @@ impl VirtualMemory {
         }
     }
 
-    /// True if a physical allocation has a mapping.
+    /// `true` if a physical allocation has a mapping.
     pub(crate) fn is_mapped(&self, offset: u64) -> bool {
         self.physical.get(&offset).is_some_and(|physical| physical.mappings > 0)
     }
 
-    /// True if no other mapping leads to the same memory.
+    /// `true` if no other mapping leads to the same memory.
     pub(crate) fn is_only_mapping(&self, backing: &Backing) -> bool {
         match backing {
             Backing::Mapped(mapping) => self.physical.get(&mapping.offset()).is_none_or(|found| found.mappings <= 1),

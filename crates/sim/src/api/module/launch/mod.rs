@@ -197,7 +197,8 @@ impl KernelCall {
         call.submit(world, queue, Work::Task(task))
     }
 
-    /// The kernel as a task; its stack has been reserved. It may set the conditions of the graph that it is launched in.
+    /// The kernel as a task; its stack has been reserved. It may set the conditions of the graph that it is
+    /// launched in.
     pub(crate) fn task(
         &self,
         call: &Call<'_>,

@@ -96,7 +96,7 @@ fn one(
     Ok((kernel, queue))
 }
 
-/// True if two launches are of the same kernel and shape.
+/// `true` if two launches are of the same kernel and shape.
 fn is_alike(one: &KernelCall, other: &KernelCall) -> bool {
     let name = |call: &KernelCall| call.program.kernels().nth(call.index).map(|kernel| kernel.name().to_owned());
     let shape = |call: &KernelCall| (call.shape.grid, call.shape.block, call.shape.shared);

@@ -45,7 +45,7 @@ pub(super) struct View {
     pace: Pace,
     /// Virtual time at which the kernel starts, in nanoseconds.
     start: AtomicU64,
-    /// True if blocks run in a fixed order.
+    /// `true` if blocks run in a fixed order.
     is_ordered: bool,
 }
 
@@ -97,7 +97,7 @@ impl View {
         self.core.upgrade()
     }
 
-    /// True if blocks may run on several threads: no accesses are recorded, and no fixed order is required.
+    /// `true` if blocks may run on several threads: no accesses are recorded, and no fixed order is required.
     pub(super) fn is_free(&self) -> bool {
         self.touched.is_none() && !self.is_ordered
     }
@@ -171,7 +171,7 @@ impl View {
 struct Piece {
     at: SimAddress,
     range: Range<usize>,
-    /// True if they belong to an allocation.
+    /// `true` if they belong to an allocation.
     is_allocated: bool,
 }
 

@@ -31,8 +31,8 @@ fn newest(driver: i32) -> Version {
     Version { major, minor }
 }
 
-/// The preference for a member: cubins before texts, newer architectures before older ones, those for the device
-/// alone before portable ones.
+/// The preference for a member: cubins before texts, newer architectures before older ones, those for the
+/// device alone before portable ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rank {
     is_cubin: bool,
@@ -41,7 +41,7 @@ pub(super) struct Rank {
 }
 
 impl Rank {
-    /// True if a later member of this rank is taken instead of an earlier one of another.
+    /// `true` if a later member of this rank is taken instead of an earlier one of another.
     pub(super) fn replaces(self, other: Rank) -> bool {
         let order = |rank: Rank| (rank.is_cubin, rank.architecture, rank.is_specific);
         if self.is_cubin { order(self) > order(other) } else { order(self) >= order(other) }

@@ -108,7 +108,7 @@ pub(crate) struct Image {
     /// The image itself, if it has LTO-IR.
     lto: Option<lto::Input>,
     useless: Vec<String>,
-    /// True if one of those is a cubin without PTX.
+    /// `true` if one of those is a cubin without PTX.
     has_machine_code_alone: bool,
     is_fatbin: bool,
     /// The most registers of a thread, if the load bounds them.
@@ -130,9 +130,9 @@ struct Member {
 #[derive(Debug)]
 pub(crate) struct Chosen<'i> {
     pub(crate) text: Cow<'i, str>,
-    /// True if it was in a cubin, whose machine code a linker has completed.
+    /// `true` if it was in a cubin, whose machine code a linker has completed.
     pub(crate) is_cubin: bool,
-    /// True if it was in a cubin that is not linked yet.
+    /// `true` if it was in a cubin that is not linked yet.
     pub(crate) is_relocatable: bool,
 }
 
@@ -237,8 +237,8 @@ impl Image {
         }
     }
 
-    /// The best PTX for a device: of a cubin that it runs, or else of the text for the newest architecture. Among equals,
-    /// an H200 takes the first cubin, and the last text.
+    /// The best PTX for a device: of a cubin that it runs, or else of the text for the newest architecture.
+    /// Among equals, an H200 takes the first cubin, and the last text.
     pub(crate) fn text_for(&self, target: Target) -> Result<Chosen<'_>, Refusal> {
         let mut refused: Option<Refusal> = None;
         let mut best: Option<(fit::Rank, &Member)> = None;
