@@ -73,10 +73,11 @@ fn perform(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status)
     if !rule.in_host_function && thread::is_in_host_function(core.id) {
         return call.refuse_in_host_function();
     }
-    if core.has_faulted() && rules::fails_after_fault(function) {
-        if let Err(code) = call.check_current() {
-            return code;
-        }
+    if core.has_faulted()
+        && rules::fails_after_fault(function)
+        && let Err(code) = call.check_current()
+    {
+        return code;
     }
     let body = |call: &Call<'_>| {
         if !rule.in_capture {

@@ -95,11 +95,11 @@ impl Time {
 /// `true` if the innermost loop around an instruction computes and branches, and does nothing else.
 fn is_in_pure_loop(code: &[Instruction], pc: usize) -> bool {
     let behind = pc..code.len().min(pc + LONGEST_LOOP as usize);
-    let back = behind.filter_map(|branch| match code[branch].operation {
+    let mut back = behind.filter_map(|branch| match code[branch].operation {
         Operation::Branch => Some((branch, code[branch].slots[0].value() as usize)),
         _ => None,
     });
-    let Some((last, first)) = back.filter(|(_, target)| *target <= pc).next() else { return false };
+    let Some((last, first)) = back.find(|(_, target)| *target <= pc) else { return false };
     code[first..=last].iter().all(|instruction| {
         use Operation::{Branch, Compute, Nothing, Sleep, Special};
         matches!(instruction.operation, Compute(_) | Branch | Nothing | Sleep | Special(_))

@@ -16,7 +16,6 @@ mod lines;
 use std::collections::HashMap;
 
 use bookings::Bookings;
-pub(crate) use bookings::{Demand, WHOLE};
 use lines::Lines;
 use warploom_engine::{Mode, Period};
 

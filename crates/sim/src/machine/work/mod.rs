@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "calls the program's host functions, which travel between threads")]
 
 mod activity;
+mod demand;
 mod hook;
 mod task;
 
@@ -12,6 +13,7 @@ use std::ffi::c_void;
 use warploom_engine::{Known, Step};
 use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
+pub(crate) use demand::{Demand, WHOLE};
 pub(crate) use hook::{Hook, Reached};
 pub(crate) use task::Task;
 

@@ -3,8 +3,8 @@
 use warploom_engine::Step;
 use warploom_sys::types::CUresult;
 
+use super::Demand;
 use crate::check::Watched;
-use crate::machine::clock::Demand;
 
 /// Work whose state is plain data, run in slices: a kernel. `S` is the state of the machine.
 pub(crate) trait Task<S>: Send {

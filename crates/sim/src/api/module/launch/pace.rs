@@ -4,8 +4,8 @@
 use warploom_ptx::Cost;
 
 use crate::api::module::attributes::Limits;
-use crate::machine::clock::{Demand, WHOLE};
 use crate::machine::launch::Shape;
+use crate::machine::work::{Demand, WHOLE};
 use crate::topology::number;
 
 /// Cycles between two dependent instructions of a warp.

@@ -14,9 +14,8 @@ use super::running::Running;
 use super::view::View;
 use crate::check::Watched;
 use crate::machine::call::Call;
-use crate::machine::clock::Demand;
 use crate::machine::log::{LogEntry, LogKind};
-use crate::machine::work::Task;
+use crate::machine::work::{Demand, Task};
 use crate::machine::world::World;
 
 pub(super) struct KernelTask {
