@@ -62,6 +62,9 @@ fn anonymous() -> TestResult<usize> {
     Ok(line.trim().trim_end_matches("kB").trim().parse::<usize>()? << 10)
 }
 
+/// Longer than a measurement of host memory is used for.
+const NOTICED: std::time::Duration = std::time::Duration::from_millis(300);
+
 const EXHAUSTED: CUresult = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
 
 #[test]
@@ -155,6 +158,8 @@ fn allocations_are_refused_at_the_limit() -> TestResult {
     primaries.0.make_current()?;
     let written = allocate(&driver, 32 * MIB)?;
     call!(driver.cuMemsetD8_v2(written, 1, 32 * MIB))?;
+    // Another machine notices by its next measurement.
+    std::thread::sleep(NOTICED);
     primaries.1.make_current()?;
     assert_eq!(code_of(call!(other.cuMemAlloc_v2(&mut memory, MIB))), EXHAUSTED);
     assert_eq!(code_of(call!(other.cuMemAllocHost_v2(&mut null_mut(), MIB))), EXHAUSTED);
@@ -162,7 +167,7 @@ fn allocations_are_refused_at_the_limit() -> TestResult {
     assert_eq!(code_of(call!(other.cuMemAllocManaged(&mut memory, MIB, 1))), EXHAUSTED);
     primaries.0.make_current()?;
     call!(driver.cuMemFree_v2(written))?;
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::thread::sleep(NOTICED);
     primaries.1.make_current()?;
     call!(other.cuMemAlloc_v2(&mut memory, MIB))?;
     call!(other.cuMemFree_v2(memory))?;

@@ -27,6 +27,8 @@ pub(crate) struct Record {
     pub(crate) serial: u64,
     /// Virtual time, once reached.
     pub(crate) time: Option<u64>,
+    /// `true` if it was reached after a fault, by which the host learns of that.
+    pub(crate) follows_fault: bool,
 }
 
 impl Object for Event {
@@ -45,11 +47,11 @@ impl Event {
     }
 
     /// Called when a record's op is done. Has no effect on a record that has been replaced.
-    pub(crate) fn recorded(&mut self, serial: u64, time: u64) {
+    pub(crate) fn recorded(&mut self, serial: u64, time: u64, follows_fault: bool) {
         if let Some(record) = &mut self.record
             && record.serial == serial
         {
-            record.time = Some(time);
+            (record.time, record.follows_fault) = (Some(time), follows_fault);
         }
     }
 }

@@ -41,10 +41,10 @@ impl World {
                 let activity = Activity::Record { event: handle.bits(), serial };
                 trace.passed(queue.owner.device, queue.owner.traits.id, Period { start, end: time }, activity);
             }
-            Record { op: None, serial, time: Some(time) }
+            Record { op: None, serial, time: Some(time), follows_fault: self.fault_of(context).is_some() }
         } else {
             let op = self.add(queue, &before, Work::Record { event: handle, serial }, now);
-            Record { op: Some(op), serial, time: None }
+            Record { op: Some(op), serial, time: None, follows_fault: false }
         };
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         event.record = Some(record);

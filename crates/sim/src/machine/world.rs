@@ -470,7 +470,7 @@ impl World {
         match &work {
             Work::Record { event, serial } => {
                 if let Some(event) = self.events.get_mut(*event) {
-                    event.recorded(*serial, end);
+                    event.recorded(*serial, end, !ran);
                 }
             }
             Work::Release(freed) => self.release(queue_id, freed),

@@ -61,8 +61,10 @@ fn check_order(words: &[&str]) -> Decoded {
         "a scope goes with `.relaxed`, `.acquire` and `.release`, and they with a scope"
     } else if has("mmio") && !(has("relaxed") && has("sys") && is_global && !in_first && !in_second) {
         "`.mmio` goes with `.relaxed.sys` and global memory"
-    } else if (is_scoped || has("volatile")) && !(is_global || is_shared) {
+    } else if is_scoped && !(is_global || is_shared) {
         "only global and shared memory are shared with other threads"
+    } else if has("volatile") && !(is_global || is_shared || space == "local") {
+        "volatile accesses are to global, shared or local memory"
     } else if (is_scoped || has("volatile")) && caches > 0 {
         "an access that is ordered has no cache operator"
     } else if has("volatile") && (in_first || words.iter().any(|word| word.starts_with("L2::") && !is_prefetch(word))) {

@@ -7,9 +7,11 @@ use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
 use super::find;
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::event::Event;
+use crate::machine::world::World;
 
 pub(crate) fn cuEventRecord(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>) -> Status {
     record(call, event, stream, false)
@@ -58,10 +60,7 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     let Some(Event { context, record, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, pending) = (*context, record.filter(|record| record.time.is_none()).and_then(|record| record.op));
     let is_reached = pending.is_none_or(|op| call.core().query(&mut world, &[op]));
-    match pending {
-        Some(_) => world.look(context)?,
-        None => world.healthy(context)?,
-    }
+    learn(&mut world, context, handle, pending.is_some())?;
     if !is_reached {
         return Err(NOT_READY);
     }
@@ -81,8 +80,16 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     world.host_learns(&known);
     world.host_saw_event(handle);
     world.saw_event(handle);
-    match op {
-        Some(_) => world.look(context),
-        None => world.healthy(context),
+    learn(&mut world, context, handle, op.is_some())
+}
+
+/// Fails with the fault of an event's context, if the host knows of it, or learns of it now: by waiting for the
+/// event, or by seeing it reached after the fault.
+fn learn(world: &mut World, context: ContextHandle, event: EventHandle, waits: bool) -> Status {
+    let record = world.events().get(event).and_then(|event| event.record);
+    if waits || record.is_some_and(|record| record.follows_fault) {
+        world.look(context)
+    } else {
+        world.healthy(context)
     }
 }

@@ -156,7 +156,7 @@ impl World {
         let World { events, engine, .. } = self;
         let Some(event) = events.get_mut(handle) else { return };
         event.captured = None;
-        event.record = Some(Record { op: Some(op), serial: event.serial, time: None });
+        event.record = Some(Record { op: Some(op), serial: event.serial, time: None, follows_fault: false });
         event.clock.copy_from(&engine.queue(queue).clock);
         if let Some(known) = known {
             event.clock.known.copy_from(known);
