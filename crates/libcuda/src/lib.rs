@@ -12,6 +12,7 @@
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
 //! | [`HOST_MEMORY_VARIABLE`] | host memory for simulated memory, such as `16G`; without it, half |
+//! | [`MODE_VARIABLE`] | the order of work: `threads`, or the same in each run: `eager`, `lazy`, `sync`, `seeded:7` |
 //! | [`WORKERS_VARIABLE`] | how many threads run the blocks of a kernel; without it, as many as there are processors |
 //!
 //! ```text
@@ -39,6 +40,6 @@ mod settings;
 
 pub use faults::FAULTS_VARIABLE;
 pub use settings::{
-    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, HOST_MEMORY_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE,
-    WORKERS_VARIABLE,
+    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, HOST_MEMORY_VARIABLE, MACHINE_VARIABLE, MODE_VARIABLE, REPORT_VARIABLE,
+    TIMELINE_VARIABLE, WORKERS_VARIABLE,
 };

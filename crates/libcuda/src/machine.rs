@@ -9,7 +9,7 @@ use crate::settings::{Check, Settings};
 /// Starts the machine that settings ask for; it records what they want to know in the end.
 pub(crate) fn start(settings: &Settings) -> Result<Machine, StartError> {
     let builder = Machine::builder().topology(settings.topology.clone()).checks(checks(settings));
-    let builder = builder.faults(settings.faults.clone());
+    let builder = builder.faults(settings.faults.clone()).mode(settings.mode);
     let builder = settings.workers.into_iter().fold(builder, MachineBuilder::workers);
     let builder = settings.host_memory.into_iter().fold(builder, MachineBuilder::host_memory);
     let builder = match (&settings.timeline, &settings.report) {

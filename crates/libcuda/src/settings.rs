@@ -6,9 +6,9 @@ use std::num::NonZeroUsize;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use warploom_sim::KernelChecks;
 use warploom_sim::fault::Plan;
 use warploom_sim::topology::{Topology, TopologyError};
+use warploom_sim::{KernelChecks, Mode, Order};
 
 use crate::faults::{self, FAULTS_VARIABLE};
 
@@ -22,6 +22,9 @@ pub const CHECK_KERNELS_VARIABLE: &str = "WARPLOOM_CHECK_KERNELS";
 pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
 /// The environment variable that says where a timeline goes when the process exits.
 pub const TIMELINE_VARIABLE: &str = "WARPLOOM_TIMELINE";
+
+/// The environment variable for the order in which work runs.
+pub const MODE_VARIABLE: &str = "WARPLOOM_MODE";
 
 /// The environment variable for the number of threads that run the blocks of a kernel.
 pub const WORKERS_VARIABLE: &str = "WARPLOOM_WORKERS";
@@ -43,6 +46,7 @@ pub(crate) struct Settings {
     pub(crate) faults: Plan,
     pub(crate) report: Option<Destination>,
     pub(crate) timeline: Option<Template>,
+    pub(crate) mode: Mode,
     pub(crate) workers: Option<NonZeroUsize>,
     /// The limit of host memory, in bytes.
     pub(crate) host_memory: Option<u64>,
@@ -142,6 +146,14 @@ impl Settings {
             }),
             _ => Template::new(TIMELINE_VARIABLE, value, "a path"),
         });
+        let mode = value(MODE_VARIABLE).map_or(Ok(Mode::Threads), |value| {
+            mode(&value.to_string_lossy()).ok_or_else(|| SettingError {
+                variable: MODE_VARIABLE,
+                value,
+                problem: "allowed are threads, eager, lazy, sync, and seeded: with a number, such as seeded:7"
+                    .to_owned(),
+            })
+        })?;
         let workers = value(WORKERS_VARIABLE).map(|value| match value.to_str().and_then(|text| text.parse().ok()) {
             Some(workers) => Ok(workers),
             None => {
@@ -158,7 +170,7 @@ impl Settings {
         });
         let (report, timeline, workers) = (report.transpose()?, timeline.transpose()?, workers.transpose()?);
         let host_memory = host_memory.transpose()?;
-        Ok(Self { name, topology, check, kernels, faults, report, timeline, workers, host_memory })
+        Ok(Self { name, topology, check, kernels, faults, report, timeline, mode, workers, host_memory })
     }
 }
 
@@ -173,6 +185,16 @@ fn bytes(text: &str) -> Option<u64> {
     };
     let number: u64 = if shift == 0 { text } else { &text[..text.len() - 1] }.parse().ok()?;
     number.checked_mul(1 << shift)
+}
+
+fn mode(name: &str) -> Option<Mode> {
+    Some(match name {
+        "threads" => Mode::Threads,
+        "eager" => Mode::Deterministic(Order::Eager),
+        "lazy" => Mode::Deterministic(Order::Lazy),
+        "sync" => Mode::Sync,
+        _ => Mode::Deterministic(Order::Seeded(name.strip_prefix("seeded:")?.parse().ok()?)),
+    })
 }
 
 /// All, nothing, or a list.
@@ -229,6 +251,17 @@ mod tests {
     fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
         let value = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
         Settings::read(value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn modes_are_read_by_name() {
+        let mode = |name| read(&[(MODE_VARIABLE, name)]).map(|settings| settings.mode);
+        assert_eq!(mode(""), Ok(Mode::Threads));
+        assert_eq!(mode("lazy"), Ok(Mode::Deterministic(Order::Lazy)));
+        assert_eq!(mode("seeded:7"), Ok(Mode::Deterministic(Order::Seeded(7))));
+        for refused in ["seeded", "seeded:", "seeded:-1", "Sync"] {
+            assert!(mode(refused).is_err_and(|problem| problem.contains("allowed are threads")), "{refused}");
+        }
     }
 
     fn devices(description: &str) -> Result<usize, String> {
