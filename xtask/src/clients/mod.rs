@@ -46,11 +46,12 @@ enum Goal {
     Compile(fn(&Folders) -> Result<(), Obstacle>),
 }
 
-const CLIENTS: [Client; 5] = [
+const CLIENTS: [Client; 6] = [
     Client { name: "c", machine: "dgx-h100", goal: Goal::Run(c::prepare) },
     Client { name: "cudarc", machine: "hgx-a100-4", goal: Goal::Run(cudarc::prepare) },
     Client { name: "python", machine: "dgx-h100", goal: Goal::Run(python::prepare) },
     Client { name: "numba", machine: "dgx-h100", goal: Goal::Run(python::prepare) },
+    Client { name: "tinygrad", machine: "hgx-a100-4", goal: Goal::Run(python::prepare) },
     Client { name: "bench-cudarc", machine: "h200", goal: Goal::Compile(cudarc::check) },
 ];
 
@@ -278,6 +279,9 @@ mod tests {
     #[test]
     fn a_name_that_is_no_client_is_refused() {
         let refused = run(&["c", "fortran"]).unwrap_err();
-        assert_eq!(refused, "there is no client \"fortran\"; there are c, cudarc, python, numba, bench-cudarc");
+        assert_eq!(
+            refused,
+            "there is no client \"fortran\"; there are c, cudarc, python, numba, tinygrad, bench-cudarc"
+        );
     }
 }
