@@ -1,13 +1,30 @@
 //! The exported C functions: each hands its arguments to the machine's function of the same name.
 #![expect(unsafe_code, reason = "C functions, whose pointers are C's promise")]
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 
+use warploom_sim::{status_name, status_text};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
 use crate::lookup::hand_out_export;
 use crate::process::process;
+
+/// Writes the text of a status code if there is no machine that could: a program that cannot start prints it.
+///
+/// # Safety
+///
+/// `text` is writable, or null.
+unsafe fn tell_without_machine(code: CUresult, found: Option<&CStr>, text: *mut *const c_char) -> CUresult {
+    match found {
+        Some(found) if code == CUresult::CUDA_ERROR_SYSTEM_NOT_READY && !text.is_null() => {
+            // SAFETY: the caller's promise.
+            unsafe { text.write(found.as_ptr()) };
+            CUresult::CUDA_SUCCESS
+        }
+        _ => code,
+    }
+}
 
 macro_rules! body {
     ($table:ident $slot:ident ($($argument:ident),*)) => {
@@ -30,6 +47,14 @@ macro_rules! then {
     (cuGetProcAddress_v2 ($symbol:ident, $function:ident $($rest:tt)*) $code:ident) => {
         // SAFETY: as above.
         unsafe { hand_out_export($code, $symbol, $function) }
+    };
+    (cuGetErrorName ($error:ident, $text:ident) $code:ident) => {
+        // SAFETY: `text` is writable, or null, as `cuda.h` requires.
+        unsafe { tell_without_machine($code, status_name($error), $text) }
+    };
+    (cuGetErrorString ($error:ident, $text:ident) $code:ident) => {
+        // SAFETY: as above.
+        unsafe { tell_without_machine($code, status_text($error), $text) }
     };
     ($slot:ident ($($argument:ident),*) $code:ident) => {
         $code

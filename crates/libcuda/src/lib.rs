@@ -26,7 +26,7 @@
 //! per-thread default stream, under that variant's name, too. A machine whose driver is older than a
 //! function, or whose faults hide it, answers `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not
 //! have the symbol. A variable with a value that means nothing is reported on standard error, and every
-//! function answers `SYSTEM_NOT_READY`.
+//! function but `cuGetErrorName` and `cuGetErrorString` answers `SYSTEM_NOT_READY`.
 
 mod at_exit;
 mod complaint;

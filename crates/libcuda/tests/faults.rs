@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "loads a library and calls C functions")]
 
 use std::error::Error;
+use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -37,11 +38,17 @@ fn a_program_that_initialises_twice() -> Outcome {
 #[ignore = "a program that other tests run, with a plan"]
 fn a_program_that_finds_nothing_ready() -> Outcome {
     // SAFETY: the library is this package's own, and this is the function's C signature.
-    let code = unsafe {
+    let (code, name) = unsafe {
         let library = Library::new(path()?)?;
-        library.get::<unsafe extern "C" fn(u32) -> CUresult>(b"cuInit\0")?(0)
+        let code = library.get::<unsafe extern "C" fn(u32) -> CUresult>(b"cuInit\0")?(0);
+        let mut name = std::ptr::null();
+        let get_name = b"cuGetErrorName\0";
+        let told = library.get::<unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult>(get_name)?;
+        assert_eq!(told(code, &raw mut name), CUresult::CUDA_SUCCESS);
+        (code, CStr::from_ptr(name).to_owned())
     };
     assert_eq!(code, CUresult::CUDA_ERROR_SYSTEM_NOT_READY);
+    assert_eq!(name.as_c_str(), c"CUDA_ERROR_SYSTEM_NOT_READY");
     Ok(())
 }
 

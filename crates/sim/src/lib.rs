@@ -28,6 +28,7 @@ pub mod trace;
 
 pub use warploom_topology as topology;
 
+pub use api::init::{status_name, status_text};
 pub use check::{
     Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, Finding, FindingKind,
     HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, LeakOwner, Leaked,

@@ -15,8 +15,9 @@ const fn terminated(text: &'static str) -> &'static CStr {
 
 macro_rules! names {
     ($($name:ident;)*) => {
-        /// The code's name in `cuda.h`.
-        pub(super) const fn name(code: CUresult) -> Option<&'static CStr> {
+        /// The name of a status code in `cuda.h`.
+        #[must_use]
+        pub const fn status_name(code: CUresult) -> Option<&'static CStr> {
             match code {
                 $(CUresult::$name => Some(const { terminated(concat!(stringify!($name), "\0")) }),)*
                 _ => None,
@@ -29,7 +30,8 @@ for_each_code!(names);
 macro_rules! texts {
     ($($name:ident $text:literal;)*) => {
         /// The description of a status code.
-        pub(super) const fn text(code: CUresult) -> Option<&'static CStr> {
+        #[must_use]
+        pub const fn status_text(code: CUresult) -> Option<&'static CStr> {
             match code {
                 $(CUresult::$name => Some($text),)*
                 _ => None,
@@ -151,7 +153,7 @@ texts! {
 const _: () = {
     let mut position = 0;
     while position < CUresult::ALL.len() {
-        assert!(text(CUresult::ALL[position]).is_some());
+        assert!(status_text(CUresult::ALL[position]).is_some());
         position += 1;
     }
 };
@@ -164,11 +166,11 @@ mod tests {
 
     #[test]
     fn every_code_has_a_name_and_a_text_of_its_own() {
-        let texts: HashSet<_> = CUresult::ALL.iter().filter_map(|code| text(*code)).collect();
+        let texts: HashSet<_> = CUresult::ALL.iter().filter_map(|code| status_text(*code)).collect();
         assert_eq!(texts.len(), CUresult::ALL.len());
         for code in CUresult::ALL {
-            assert_eq!(name(*code).and_then(|name| name.to_str().ok()), code.name());
+            assert_eq!(status_name(*code).and_then(|name| name.to_str().ok()), code.name());
         }
-        assert_eq!((name(CUresult(4711)), text(CUresult(4711))), (None, None));
+        assert_eq!((status_name(CUresult(4711)), status_text(CUresult(4711))), (None, None));
     }
 }

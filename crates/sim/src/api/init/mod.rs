@@ -11,6 +11,7 @@ use warploom_sys::types::{
     CUflushGPUDirectRDMAWritesScope, CUflushGPUDirectRDMAWritesTarget, CUmoduleLoadingMode, CUresult, CUuuid,
 };
 
+pub use self::codes::{status_name, status_text};
 pub(crate) use self::lookup::{cuGetProcAddress, cuGetProcAddress_v2};
 
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, Status};
@@ -66,11 +67,11 @@ fn tell(
 }
 
 pub(crate) fn cuGetErrorName(call: &Call<'_>, code: CUresult, text: Ptr<*const c_char>) -> Status {
-    tell(call, code, text, codes::name)
+    tell(call, code, text, status_name)
 }
 
 pub(crate) fn cuGetErrorString(call: &Call<'_>, code: CUresult, text: Ptr<*const c_char>) -> Status {
-    tell(call, code, text, codes::text)
+    tell(call, code, text, status_text)
 }
 
 /// Export tables, undocumented and used by the CUDA runtime. None are simulated, so every identifier is
