@@ -36,6 +36,15 @@ fn is_undocumented(candidate: &str) -> bool {
         || lanes && candidate.contains(".m16n8k32.row.col.f32.f16")
 }
 
+/// Volatile accesses to local memory: the assembler takes them in texts of PTX 9.1, as NVRTC writes them, and these
+/// are of 8.7. The decoder asks for no version.
+const NEWER: [&str; 4] = [
+    "ld.volatile.local.u32 %r1, [%q9];",
+    "st.volatile.local.u32 [%q9], %r1;",
+    "ld.volatile.local.b16 %h1, [%q9];",
+    "st.volatile.local.b16 [%q9], %h1;",
+];
+
 #[test]
 fn the_decoder_accepts_exactly_what_the_assembler_accepts() {
     let taken: HashSet<&str> = include_str!("taken.txt").lines().collect();
@@ -45,7 +54,8 @@ fn the_decoder_accepts_exactly_what_the_assembler_accepts() {
     for candidate in &candidates {
         let text = format!("{HEADER}.visible .entry k() {{ {}\n{candidate}\nret; }}", candidates::REGISTERS);
         let decoded = Program::from_text(&text);
-        let expected = taken.contains(candidate.as_str()) && !is_undocumented(candidate);
+        let is_newer = NEWER.contains(&candidate.as_str());
+        let expected = is_newer || taken.contains(candidate.as_str()) && !is_undocumented(candidate);
         if decoded.is_ok() != expected {
             wrong.push(decoded.map_or_else(|error| error.to_string(), |_| format!("taken: {candidate}")));
         }

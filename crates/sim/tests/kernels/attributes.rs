@@ -55,15 +55,15 @@ driver_tests! {
         // Directives, the option, and what an H200 answered: registers, local bytes, the most threads.
         for (directives, option, registers, local) in [
             ("", None, 72..=120, 0..=0),
-            ("", Some(1), 24..=24, 240..=410),
-            ("", Some(32), 32..=32, 168..=280),
-            ("", Some(40), 40..=40, 132..=220),
-            ("", Some(64), 64..=64, 60..=100),
             ("", Some(1000), 72..=120, 0..=0),
-            (".maxnreg 40", Some(16), 40..=40, 132..=220),
+            ("", Some(64), 64..=64, 60..=100),
             (".maxntid 1024, 1, 1", Some(16), 64..=64, 60..=100),
-            (".maxntid 512, 1, 1 .minnctapersm 4", None, 32..=32, 168..=280),
+            ("", Some(40), 40..=40, 132..=220),
+            (".maxnreg 40", Some(16), 40..=40, 132..=220),
             (".maxntid 256, 1, 1 .minnctapersm 6", Some(128), 40..=40, 132..=220),
+            ("", Some(32), 32..=32, 168..=280),
+            (".maxntid 512, 1, 1 .minnctapersm 4", None, 32..=32, 168..=280),
+            ("", Some(1), 24..=24, 240..=410),
         ] {
             let module = Module::bounded(driver, &many_values(directives), option)?;
             let function = module.function("k")?;

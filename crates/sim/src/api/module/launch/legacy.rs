@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use warploom_sys::types::{CUfunc_st, CUresult, CUstream_st};
 
-use super::{Place, enqueue};
+use super::Place;
 use crate::api::module::attributes::Limits;
 use crate::api::module::functions::{ResolvedFunction, function};
 use crate::ffi::Ptr;
@@ -16,7 +16,6 @@ use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::code::{LaunchState, MOST_ARGUMENT_BYTES};
 use crate::machine::core::Guard;
-use crate::machine::graph::KernelAttributes;
 use crate::machine::launch::{KernelCall, Shape};
 use crate::topology::number;
 
@@ -138,8 +137,10 @@ fn launch(call: &Call<'_>, handle: Ptr<CUfunc_st>, grid: [c_int; 2], stream: Ptr
         }
         Ok(state.arguments(expected).into())
     });
-    let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
-    enqueue(call, &mut world, queue, kernel, found.handle.bits(), KernelAttributes::default(), false)?;
+    // A capture that allows such a launch does not take it: it runs, not in the order of the stream.
+    let is_captured = world.captures().hold(queue);
+    let queue = if is_captured { call.queue(&mut world, Ptr::null())? } else { queue };
+    kernel?.start(call, &mut world, queue)?;
     // The launch has replaced it, as every launch does; arguments beyond their size stay for the next one.
     if let Some(function) = world.code_mut().functions_mut().get_mut(found.handle) {
         function.launch_state = Some(state);
