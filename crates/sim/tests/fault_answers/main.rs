@@ -47,26 +47,30 @@ fn calls_answer_a_fault_once_a_wait_has() -> TestResult {
 /// Names the kind of fault of a process.
 const KIND: &str = "WARPLOOM_TEST_FAULT";
 
-#[test]
-#[ignore = "needs an NVIDIA GPU and its driver"]
-fn calls_answer_a_fault_once_a_wait_has_cuda() -> TestResult {
-    let asked = std::env::var(KIND).ok();
-    let of_this = Kind::ALL.into_iter().find(|kind| asked.as_deref() == Some(&format!("{kind:?}")));
-    match of_this {
-        Some(Kind::Trap) => on_cuda(|driver| walk(driver, Kind::Trap)),
-        Some(Kind::Illegal) => on_cuda(|driver| walk(driver, Kind::Illegal)),
-        Some(Kind::Misaligned) => on_cuda(|driver| walk(driver, Kind::Misaligned)),
-        Some(Kind::Assert) => on_cuda(|driver| walk(driver, Kind::Assert)),
-        None => {
-            for kind in Kind::ALL {
-                let name = "calls_answer_a_fault_once_a_wait_has_cuda";
-                let run = Command::new(std::env::current_exe()?)
-                    .args(["--ignored", "--exact", name, "--nocapture"])
-                    .env(KIND, format!("{kind:?}"))
-                    .output()?;
-                assert!(run.status.success(), "{kind:?}: {}", String::from_utf8_lossy(&run.stderr));
+mod calls_answer_a_fault_once_a_wait_has {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs an NVIDIA GPU and its driver"]
+    fn cuda() -> TestResult {
+        let asked = std::env::var(KIND).ok();
+        let of_this = Kind::ALL.into_iter().find(|kind| asked.as_deref() == Some(&format!("{kind:?}")));
+        match of_this {
+            Some(Kind::Trap) => on_cuda(|driver| walk(driver, Kind::Trap)),
+            Some(Kind::Illegal) => on_cuda(|driver| walk(driver, Kind::Illegal)),
+            Some(Kind::Misaligned) => on_cuda(|driver| walk(driver, Kind::Misaligned)),
+            Some(Kind::Assert) => on_cuda(|driver| walk(driver, Kind::Assert)),
+            None => {
+                for kind in Kind::ALL {
+                    let name = "calls_answer_a_fault_once_a_wait_has::cuda";
+                    let run = Command::new(std::env::current_exe()?)
+                        .args(["--ignored", "--exact", name, "--nocapture"])
+                        .env(KIND, format!("{kind:?}"))
+                        .output()?;
+                    assert!(run.status.success(), "{kind:?}: {}", String::from_utf8_lossy(&run.stderr));
+                }
+                Ok(())
             }
-            Ok(())
         }
     }
 }

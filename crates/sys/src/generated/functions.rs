@@ -6,10 +6,10 @@
 ///
 /// A row is `family slot "name" version per_thread "suffix" (argument: type, …);`
 ///
-/// - `slot` is the exported C name of this ABI, `name` what `cuGetProcAddress` calls it, `version` the CUDA version that
-///   introduced the ABI;
-/// - `per_thread` and `suffix` are the version and the symbol suffix of the variant in which stream 0 means the
-///   per-thread default stream, or `0` and `""` where there is none.
+/// - `slot` is the exported C name of this ABI, `name` what `cuGetProcAddress` calls it, `version` the CUDA
+///   version that introduced the ABI;
+/// - `per_thread` and `suffix` are the version and the symbol suffix of the variant in which stream 0 means
+///   the per-thread default stream, or `0` and `""` where there is none.
 ///
 /// Every function returns `CUresult`.
 #[macro_export]
