@@ -1,8 +1,8 @@
 //! Functions of the CUDA device runtime, which programs link in from `libcudadevrt.a`.
 //!
-//! That library has machine code alone, so the simulator has functions of its own in their place, as PTX. They are
-//! linked where the library was: into a cubin that was linked with it, and into a link that it is added to. PTX that
-//! is loaded without it is refused, as by an H200.
+//! The archive has machine code alone, so the simulator has functions of its own in their place, as PTX. They
+//! are linked where the archive was: into a cubin that was linked with it, and into a link that it is added to.
+//! PTX that is loaded without it is refused, as by an H200.
 //!
 //! | functions | |
 //! |---|---|
