@@ -13,7 +13,7 @@ pub struct Access {
     pub readers: u32,
     /// The instruction, by its number in the program.
     pub instruction: u32,
-    /// True for strong accesses: atomic, volatile, relaxed or stronger.
+    /// `true` for strong accesses: atomic, volatile, relaxed or stronger.
     pub strong: bool,
 }
 

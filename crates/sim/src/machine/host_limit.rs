@@ -101,7 +101,7 @@ impl World {
     }
 }
 
-/// True for a large fill with zeros.
+/// `true` for a large fill with zeros.
 fn gives_pages_back(work: &Work) -> bool {
     match work {
         Work::Memory(MemoryOp::Fill { pattern: 0, element, count, .. }) => count * u64::from(*element) >= RELEASED,

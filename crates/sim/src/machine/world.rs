@@ -418,7 +418,7 @@ impl World {
         self.engine.in_lane_of(id).take(LOOKED_AT).any(|(other, op)| is_ahead(&other, op))
     }
 
-    /// True if a running op may take a part of its device. Its work is with the thread that runs it; with
+    /// `true` if a running op may take a part of its device. Its work is with the thread that runs it; with
     /// executors, the lane of a device runs nothing of the host.
     fn may_delay(&self, id: OpId, op: &Op) -> bool {
         self.engine.mode() == Mode::Threads

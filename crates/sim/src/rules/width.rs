@@ -14,12 +14,12 @@ fn has_version(function: Function, fits: impl Fn(i32) -> bool) -> bool {
     same.into_iter().any(|other| fits(other.version()))
 }
 
-/// True for a function with 32-bit device addresses or sizes, which a later ABI replaced.
+/// `true` for a function with 32-bit device addresses or sizes, which a later ABI replaced.
 pub(crate) fn is_narrow(function: Function) -> bool {
     function.version() < WIDENED && is_of_memory(function) && has_version(function, |version| version == WIDENED)
 }
 
-/// True for a function with 64-bit device addresses that contexts of narrow addresses do not take.
+/// `true` for a function with 64-bit device addresses that contexts of narrow addresses do not take.
 pub(crate) fn is_wide(function: Function) -> bool {
     let is_widened = function.version() == WIDENED && has_version(function, |version| version < WIDENED);
     let is_unified = matches!(function, Function::cuMemcpy | Function::cuMemcpyAsync | Function::cuMemAllocManaged);

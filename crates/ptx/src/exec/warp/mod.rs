@@ -57,7 +57,7 @@ impl Warp {
         Some(self.groups.len() - 1)
     }
 
-    /// True if a group can go on.
+    /// `true` if a group can go on.
     fn runs(&self, group: &Group) -> bool {
         match group.state {
             State::Ready => true,

@@ -119,7 +119,7 @@ pub(super) fn arrive_after_copies<'t>(
     Ok(())
 }
 
-/// True for the operands of an arrival: a result, an address, and maybe a count.
+/// `true` for the operands of an arrival: a result, an address, and maybe a count.
 fn is_arrival(instruction: &Instruction<'_>, expects: bool) -> bool {
     let counts = 2 + usize::from(expects)..=3;
     let has_result = !matches!(instruction.operands.first(), Some(Operand::Address(_)));

@@ -69,7 +69,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// True for a register that is declared with 8 bits.
+    /// `true` for a register that is declared with 8 bits.
     pub(super) fn is_byte(&self, operand: &Operand<'t>) -> bool {
         let Operand::Name(name) = operand else { return false };
         matches!(self.meant(name), Ok(Symbol::Register(_, slot)) if self.scopes.supply.is_byte(slot))

@@ -233,7 +233,7 @@ fn free(code: &Code, touches: &[Touch], registers: &Registers) -> Vec<u64> {
     free
 }
 
-/// True for special registers that threads of a warp have values of their own in.
+/// `true` for special registers that threads of a warp have values of their own in.
 fn is_own(special: Special) -> bool {
     use Special::{
         Clock, Clock64, ClockHigh, Lane, LanesEqual, LanesGreater, LanesGreaterEqual, LanesLess, LanesLessEqual,

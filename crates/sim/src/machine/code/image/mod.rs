@@ -122,7 +122,7 @@ struct Member {
     texts: Vec<String>,
     /// The architecture of the cubin around it: the PTX runs only on devices that run the cubin.
     cubin: Option<u32>,
-    /// True for a cubin that is to be linked with others.
+    /// `true` for a cubin that is to be linked with others.
     is_relocatable: bool,
 }
 

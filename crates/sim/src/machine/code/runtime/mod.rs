@@ -48,7 +48,7 @@ const ERRORS: [(&str, u32); 2] = [("GetLastError", 0), ("PeekAtLastError", 1 << 
 
 const PREFIXES: [&str; 2] = ["cuda", "__cudaCDP2"];
 
-/// True if the runtime has a function, under either of its names.
+/// `true` if the runtime has a function, under either of its names.
 pub(crate) fn has(name: &str) -> bool {
     if name.starts_with("cudaCG") {
         return GROUPS.contains(&format!(" {name}("));
