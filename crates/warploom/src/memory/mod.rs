@@ -21,7 +21,7 @@ mod slice;
 mod uses;
 mod virtual_memory;
 
-pub use adaptor::{Counted, Counts, Limited, Logged};
+pub use adaptor::{CacheOptions, CacheStatistics, Cached, Counted, Counts, Limited, Logged, OtherStreams};
 pub(crate) use allocation_ref::AllocationRef;
 pub use buffer::Buffer;
 pub(crate) use copy::Transfer;

@@ -1,6 +1,7 @@
 //! Memory resources: their common contract, and each in particular.
 
 mod adaptors;
+mod cached;
 mod contract;
 mod found_pools;
 mod free_after;

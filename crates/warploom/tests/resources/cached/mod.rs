@@ -1,0 +1,4 @@
+//! `Cached`: reuse on streams, limits, captures, ends, and its blocks against a model.
+
+mod model;
+mod trace;
