@@ -5,6 +5,8 @@ mod cached;
 mod contract;
 mod found_pools;
 mod free_after;
+#[path = "../gate/mod.rs"]
+mod gate;
 mod pinned_pool;
 mod pools;
 mod sweeps;

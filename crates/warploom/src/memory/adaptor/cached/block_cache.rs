@@ -141,20 +141,22 @@ impl BlockCache {
     /// A block of new memory. If the resource below has too little, or a limit is reached, all unused memory
     /// is given back first.
     fn take_new(&self, size: usize, stream: &Stream) -> Result<Taken> {
-        if self.lock().has_slack() {
-            self.release(Some(stream), size)?;
+        // A stream that takes the place of others in giving memory back waits for them.
+        let order = (self.options.other_streams == OtherStreams::Wait).then_some(stream);
+        if order.is_some() && self.lock().exceeds_allowance(size) {
+            self.release(order, size)?;
         }
         let limit = self.options.limit;
         let mut reserved = self.lock().reserve(size, limit, false);
         if reserved.is_err() {
-            self.release(Some(stream), usize::MAX)?;
+            self.release(order, usize::MAX)?;
             reserved = self.lock().reserve(size, limit, false);
         }
         let over_limit = |used| Error::Memory(MemoryError::OverLimit { asked: size, used, limit });
         let bytes = reserved.map_err(over_limit)?;
         match self.grow(bytes, size, stream) {
             Err(error) if error.is_out_of_memory() => {
-                self.release(Some(stream), usize::MAX)?;
+                self.release(order, usize::MAX)?;
                 let bytes = {
                     let mut state = self.lock();
                     state.statistics.retries += 1;

@@ -35,8 +35,9 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 ///
 /// A buffer is used and dropped as one of the resource below; the memory it gives back serves the next
 /// allocation on the same stream at once. A stream that has none of its own takes memory that another has
-/// freed, after it was made to wait for that stream's work so far ([`OtherStreams`]). If the resource below
-/// runs out of memory, everything that no buffer uses is given back to it, and the allocation is tried once
+/// freed, after it was made to wait for that stream's work so far ([`OtherStreams`]). Before the cache takes
+/// more memory than an eighth above the peak of what buffers had, it gives unused memory back. If the
+/// resource below runs out of memory, everything that no buffer uses is given back to it, and the allocation is tried once
 /// more.
 ///
 /// A clone is another handle to the same cache. It ends with its last handle and buffer, and gives its memory
@@ -121,7 +122,7 @@ impl Cached {
     }
 
     /// Has [`CacheStatistics::reserved_peak`] and [`CacheStatistics::in_use_peak`] start again from the
-    /// current value.
+    /// current value. The cache keeps memory for the latter: as much, and an eighth more.
     pub fn reset_peaks(&self) {
         let statistics = &mut self.shared.lock().statistics;
         (statistics.reserved_peak, statistics.in_use_peak) = (statistics.reserved, statistics.in_use);

@@ -11,6 +11,11 @@ use super::size::{Kind, segment_size};
 use super::statistics::CacheStatistics;
 use crate::Stream;
 
+/// The part of the peak demand that a cache may keep beyond it.
+const ALLOWANCE: usize = 8;
+/// Bytes that a cache may keep in any case.
+const LITTLE: usize = 64 << 20;
+
 /// The state of a cache, under its lock.
 #[derive(Default)]
 pub(super) struct State {
@@ -247,8 +252,7 @@ impl State {
     /// that only the cache still holds, and all of them if the cache keeps much.
     pub(super) fn others(&mut self, bytes: usize, stream: &Stream) -> Vec<Other> {
         let own = self.lane_of(stream);
-        let CacheStatistics { cached, .. } = self.statistics;
-        let keeps_much = cached >= bytes && cached > self.statistics.reserved / 16;
+        let keeps_much = self.statistics.cached >= bytes && self.exceeds_allowance(bytes);
         let is_meant =
             |at: usize, lane: &Lane| Some(at) != own && (lane.stream.is_only_handle() || keeps_much && lane.free > 0);
         let lanes = self.lanes.iter().enumerate();
@@ -256,9 +260,13 @@ impl State {
         meant.filter_map(|(at, _)| self.other(at)).collect()
     }
 
-    /// `true` if the cache keeps so much that memory is given back before more is taken.
-    pub(super) fn has_slack(&self) -> bool {
-        self.statistics.cached > self.statistics.reserved / 8
+    /// `true` if a new segment for a block would make the cache keep too much: then memory of all streams is
+    /// coalesced, and unused memory is given back before more is taken.
+    pub(super) fn exceeds_allowance(&self, block: usize) -> bool {
+        let CacheStatistics { reserved, in_use, in_use_peak, .. } = self.statistics;
+        let peak = in_use_peak.max(in_use.saturating_add(block));
+        let allowance = peak.saturating_add(peak / ALLOWANCE).max(LITTLE);
+        reserved.saturating_add(segment_size(block, reserved)) > allowance
     }
 
     /// Moves the blocks of another lane to that of a stream which has waited for it.
