@@ -4,7 +4,7 @@
 //! ([`Driver::open`]); nothing here can tell them apart.
 //!
 //! ```
-//! use warploom::{DevicePool, Devices, Driver};
+//! use warploom::{DevicePool, Driver};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?; // or: Driver::load()?
@@ -46,7 +46,7 @@
 //! [`PeerSet`].
 //!
 //! ```
-//! use warploom::{DevicePool, Devices, Driver, LiveSet};
+//! use warploom::{DevicePool, Driver, LiveSet};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;
@@ -81,6 +81,7 @@ mod mesh;
 #[cfg(feature = "nccl")]
 pub mod nccl;
 mod peers;
+pub mod prelude;
 #[cfg(feature = "nvrtc")]
 pub mod program;
 mod queue;
@@ -90,11 +91,11 @@ mod topology;
 pub use capture::CaptureError;
 pub use completion::{Completion, HostReturn, Point};
 pub use context::{
-    CachePreference, Context, ContextError, ContextId, ContextOptions, Contexts, GenerationChange, GenerationWatch,
-    Limit, MemoryInfo, PriorityRange, Scheduling,
+    CachePreference, Context, ContextError, ContextId, ContextOptions, GenerationChange, GenerationWatch, Limit,
+    MemoryInfo, PriorityRange, Scheduling,
 };
 pub use device::{
-    ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Devices, PciAddress, Properties, Uuid,
+    ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Driver, PciAddress, Properties, Uuid,
 };
 pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventError, EventOptions, Timed, Timing, Untimed};
@@ -121,7 +122,7 @@ pub use queue::Queue;
 pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamError, StreamOptions};
 pub use topology::{Link, Pair, PeerAtomics, Topology};
 pub use warploom_derive::DeviceCopy;
-pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverId, DriverVersion, Function};
+pub use warploom_driver::{CallCounter, CallRecorder, DriverError, DriverId, DriverVersion, Function};
 pub use {warploom_driver as driver, warploom_driver::sys};
 
 /// The version of this crate.

@@ -2,9 +2,8 @@
 
 use std::sync::OnceLock;
 
-use warploom_driver::Driver;
-
 use super::PriorityRange;
+use crate::Driver;
 use crate::completion::Relays;
 use crate::event::EventPool;
 
