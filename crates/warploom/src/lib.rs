@@ -113,8 +113,8 @@ pub use memory::{
     ManagedError, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, Pending,
     PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows,
     RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory,
-    VirtualMemoryError, VirtualOptions, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch,
-    prefetch_batch,
+    VirtualMemoryError, VirtualOptions, Volume, VolumeMut, VolumeShape, copy_batch, copy_batch_with, discard_batch,
+    discard_prefetch_batch, prefetch_batch,
 };
 pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
 pub use peers::{AccessLayer, AccessLevel, DeviceRef, PeerError, PeerSet};
