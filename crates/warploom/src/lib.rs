@@ -92,7 +92,7 @@ pub use capture::CaptureError;
 pub use completion::{Completion, HostReturn, Point};
 pub use context::{
     CachePreference, Context, ContextError, ContextId, ContextOptions, GenerationChange, GenerationWatch, Limit,
-    MemoryInfo, PriorityRange, Scheduling,
+    MemoryInfo, PriorityRange, ProfilerRange, Scheduling,
 };
 pub use device::{
     ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Driver, PciAddress, Properties, Uuid,
@@ -119,7 +119,9 @@ pub use memory::{
 pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
 pub use peers::{AccessLayer, AccessLevel, DeviceRef, PeerError, PeerSet};
 pub use queue::Queue;
-pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamError, StreamOptions};
+pub use stream::{
+    CaptureStatus, Comparison, HostTask, Priority, Stream, StreamError, StreamOptions, StreamWord, WordValue,
+};
 pub use topology::{Link, Pair, PeerAtomics, Topology};
 pub use warploom_derive::DeviceCopy;
 pub use warploom_driver::{CallCounter, CallRecorder, DriverError, DriverId, DriverVersion, Function};

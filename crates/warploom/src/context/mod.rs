@@ -23,7 +23,9 @@ mod memory;
 mod options;
 mod primary;
 mod priority;
+mod profiler;
 mod watch;
+mod words;
 
 use std::any::Any;
 use std::fmt;
@@ -39,7 +41,10 @@ pub use self::limit::Limit;
 pub use self::memory::MemoryInfo;
 pub use self::options::{ContextOptions, Scheduling};
 pub use self::priority::PriorityRange;
+pub use self::profiler::ProfilerRange;
 pub use self::watch::{GenerationChange, GenerationWatch};
+
+pub(crate) use self::words::Word;
 
 use self::cached::Cached;
 
@@ -138,7 +143,7 @@ impl Context {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// Its cached events, relays and answers.
+    /// Its cached events, relays, words and answers.
     pub(crate) fn cached(&self) -> &Cached {
         &self.shared.cached
     }

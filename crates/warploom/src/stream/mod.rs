@@ -18,11 +18,13 @@ mod host;
 mod info;
 mod options;
 mod order;
+mod word;
 
 pub use error::StreamError;
 pub use host::HostTask;
 pub use info::CaptureStatus;
 pub use options::{Priority, StreamOptions};
+pub use word::{Comparison, StreamWord, WordValue};
 
 use std::any::Any;
 use std::fmt;
