@@ -66,7 +66,7 @@ mod completion;
 mod context;
 mod device;
 pub mod diagnostics;
-#[cfg(any(feature = "nccl", feature = "nvrtc"))]
+#[cfg(any(feature = "nccl", feature = "nvrtc", feature = "nvtx"))]
 mod dynamic_library;
 mod error;
 mod event;
@@ -80,6 +80,8 @@ mod memory;
 mod mesh;
 #[cfg(feature = "nccl")]
 pub mod nccl;
+#[cfg(feature = "nvtx")]
+pub mod nvtx;
 mod peers;
 pub mod prelude;
 #[cfg(feature = "nvrtc")]
