@@ -1,8 +1,6 @@
 //! Reuse of freed blocks: on the same stream, on others, split and coalesced.
 
-use warploom::{
-    CacheOptions, Cached, DevicePool, Devices, Function, Limited, OrderedResource, OtherStreams, PinnedPool,
-};
+use warploom::{CacheOptions, Cached, DevicePool, Function, Limited, OrderedResource, OtherStreams, PinnedPool};
 use warploom_testkit::{budget, driver_tests};
 
 use crate::gate::Gate;

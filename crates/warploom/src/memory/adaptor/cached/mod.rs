@@ -44,7 +44,7 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// back. Until its free memory is given back, it holds the streams that freed it.
 ///
 /// ```
-/// use warploom::{Cached, DevicePool, Devices, Driver, OrderedResource};
+/// use warploom::{Cached, DevicePool, Driver, OrderedResource};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -76,7 +76,7 @@ impl Cached {
     /// A cache with a limit, or that treats other streams' memory differently.
     ///
     /// ```
-    /// use warploom::{CacheOptions, Cached, DevicePool, Devices, Driver, OrderedResource};
+    /// use warploom::{CacheOptions, Cached, DevicePool, Driver, OrderedResource};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
