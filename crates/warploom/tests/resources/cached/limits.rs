@@ -1,6 +1,6 @@
 //! Limits, memory that is given back, and memory that runs out below.
 
-use warploom::{CacheOptions, Cached, DevicePool, Error, Limited, MemoryError, OrderedResource};
+use warploom::{CacheOptions, Cached, DevicePool, Error, Limited, MemoryError};
 use warploom_testkit::{budget, driver_tests};
 
 driver_tests! {

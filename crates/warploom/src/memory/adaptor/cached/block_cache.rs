@@ -30,7 +30,7 @@ pub(in crate::memory) struct BlockCache {
 
 impl BlockCache {
     pub(super) fn new(below: Arc<dyn StreamOrdered>, options: CacheOptions) -> BlockCache {
-        let annotations = below.context().driver().memory_annotations();
+        let annotations = if below.is_annotated() { None } else { below.context().driver().memory_annotations() };
         let is_pinned = below.is_pinned();
         BlockCache { state: Mutex::default(), below, options, is_pinned, annotations }
     }
@@ -224,6 +224,10 @@ unsafe impl StreamOrdered for BlockCache {
 
     fn is_managed(&self) -> bool {
         self.below.is_managed()
+    }
+
+    fn is_annotated(&self) -> bool {
+        self.annotations.is_some() || self.below.is_annotated()
     }
 
     fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
