@@ -5,6 +5,7 @@ mod allocation;
 mod allocation_ref;
 mod buffer;
 mod copy;
+mod default_resource;
 mod device_copy;
 mod device_memory;
 mod error;
@@ -21,12 +22,14 @@ mod slice;
 mod uses;
 mod virtual_memory;
 mod volume;
+mod weak_allocation;
 
 pub use adaptor::{Counted, Counts, Limited, Logged};
 pub(crate) use allocation_ref::AllocationRef;
 pub use buffer::Buffer;
 pub(crate) use copy::Transfer;
 pub use copy::{CopyError, CopyOptions, Pending, PinnedReturn, SourceOrder, copy_batch, copy_batch_with};
+pub use default_resource::DefaultResource;
 pub use device_copy::DeviceCopy;
 pub(crate) use device_copy::bytes_of;
 pub use device_memory::DeviceMemory;
@@ -36,8 +39,8 @@ pub use free_after::FreeError;
 pub(crate) use host_borrows::HostUses;
 pub use host_borrows::{HostSlice, HostSliceMut};
 pub use managed::{
-    AccessedBy, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, discard_batch,
-    discard_prefetch_batch, prefetch_batch,
+    AccessedBy, Advice, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, advise,
+    discard_batch, discard_prefetch_batch, prefetch_batch,
 };
 pub(crate) use operand::{MemoryKind, Operand};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
@@ -48,3 +51,4 @@ pub use slice::{Slice, SliceMut};
 pub(crate) use uses::Access;
 pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualMemoryError, VirtualOptions};
 pub use volume::{Volume, VolumeMut, VolumeShape};
+pub use weak_allocation::WeakAllocation;

@@ -2,6 +2,7 @@
 
 mod adaptors;
 mod contract;
+mod default;
 mod found_pools;
 mod free_after;
 mod pinned_pool;
