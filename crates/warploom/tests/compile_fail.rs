@@ -27,6 +27,27 @@ fn programs_that_misuse_a_group_do_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/nccl/*.rs");
 }
 
+/// Code whose origin is unknown.
+#[cfg(feature = "nvrtc")]
+#[test]
+fn programs_that_forge_compiled_code_do_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/nvrtc/*.rs");
+}
+
+/// Deserialising would let any message become code that is loaded without checks.
+#[cfg(all(feature = "nvrtc", feature = "serde"))]
+#[test]
+fn code_is_deserialised_as_untrusted_code_only() {
+    use warploom::program::{ObjectCode, UntrustedCode};
+    let read = [
+        implements!(ObjectCode: serde::Serialize),
+        implements!(ObjectCode: serde::de::DeserializeOwned),
+        implements!(UntrustedCode: serde::Serialize),
+        implements!(UntrustedCode: serde::de::DeserializeOwned),
+    ];
+    assert_eq!(read, [true, false, true, true]);
+}
+
 /// Not by the compiler's message, which quotes the standard library's source where that is installed.
 #[test]
 fn captures_and_counters_of_a_thread_stay_on_it() {

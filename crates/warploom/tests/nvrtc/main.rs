@@ -4,6 +4,7 @@
 mod caches;
 mod compile;
 mod disk;
+mod disk_trust;
 mod driver_link;
 mod failures;
 mod fake;
@@ -15,6 +16,7 @@ mod nvvm;
 mod precompiled;
 mod real;
 mod real_nvvm;
+mod trusted;
 
 use warploom::program::{Architecture, CompileOptions, NvrtcError, Program};
 use warploom::{Error, Result};
