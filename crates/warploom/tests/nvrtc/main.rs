@@ -12,6 +12,7 @@ mod fake_link;
 mod fake_nvvm;
 mod link;
 mod loading;
+mod mutations;
 mod nvvm;
 mod precompiled;
 mod real;
