@@ -1,8 +1,9 @@
 //! The ledger of a communicator's operations, for ranks in this process.
 //!
 //! NCCL trusts its ranks to do the same in the same order. Those that do not wait for each other for ever, or
-//! write past the end of each other's memory. Operations of another process cannot be seen here; but ranks of
-//! this one keep a common list, and the first that differs from it is refused before NCCL is called.
+//! write past the end of each other's memory. Operations of another process cannot be seen here, and joining
+//! its ranks is `unsafe`; ranks of this one keep a common list, and the first that differs from it is refused
+//! before NCCL is called.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
