@@ -51,14 +51,55 @@ impl Mesh {
     /// Disables the access that this mesh has enabled; access that was enabled before stays. From here on the
     /// mesh counts on no access; doing it again does nothing.
     ///
-    /// It takes effect at once: work that still needs access is to be waited for first.
+    /// Work that was enqueued before ends first: where a device has used memory of another, all contexts of
+    /// both are waited for. Where none has, there is no wait. Work that another thread enqueues meanwhile is
+    /// not waited for.
     ///
     /// # Errors
     ///
     /// The driver's error, of the first pair that could not be disabled. The others are, and doing it again
-    /// tries again.
+    /// tries again. An error of the wait, which may be a failure of the work, and
+    /// [`CaptureError::Context`](crate::CaptureError::Context) while a stream of such a context is captured;
+    /// then nothing was disabled.
     #[doc(alias = "cuCtxDisablePeerAccess")]
     pub fn disable(&self) -> Result<()> {
+        self.wait_for_use()?;
+        self.first_failure()
+    }
+
+    /// As [`Mesh::disable`], at once.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error, as of [`Mesh::disable`].
+    ///
+    /// # Safety
+    ///
+    /// No work that was enqueued uses memory of another device by the access that this mesh has enabled: it
+    /// would access memory that is no longer mapped, and its context could not be used from then on.
+    pub unsafe fn disable_now(&self) -> Result<()> {
+        self.first_failure()
+    }
+
+    /// Waits for work that may use access which this mesh has enabled. The work may depend on a thread that
+    /// uses this very mesh, so that no lock is held.
+    fn wait_for_use(&self) -> Result<()> {
+        let state = self.state().clone();
+        for (owner, context) in state.contexts.iter().enumerate() {
+            let Some(device) = context.as_ref().map(Context::device) else { continue };
+            let is_used = |(accessor, other): (usize, &Option<Context>)| {
+                let is_ours =
+                    state.access[state.at(accessor, owner)] == Access::Ours && state.is_enabled(accessor, owner);
+                is_ours && other.as_ref().is_some_and(|other| device.has_accessor(other.device()))
+            };
+            if state.contexts.iter().enumerate().any(is_used) {
+                device.wait_for_accessors()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn first_failure(&self) -> Result<()> {
         self.disable_all().into_iter().next().map_or(Ok(()), |(.., error)| Err(error))
     }
 

@@ -71,6 +71,7 @@ impl Nccl {
         let (raw_rank, raw_size) = numbers(rank, size)?;
         self.serves(context)?;
         let share = Share::new(id, rank)?;
+        share.open(context.device());
         let mut raw = null_mut();
         let _current = context.current()?;
         // SAFETY: `raw` is writable, and the device is current.
@@ -106,6 +107,7 @@ impl Nccl {
             }
         }
         let shares = ranks.iter().map(|(rank, _)| Share::new(id, *rank)).collect::<Result<Vec<_>, _>>()?;
+        shares.iter().zip(ranks).for_each(|(share, (_, context))| share.open(context.device()));
         // Each of them is written until the group has ended.
         let mut raw = vec![null_mut(); ranks.len()];
         let _current = first.current()?;

@@ -6,6 +6,7 @@ mod directness;
 mod enabling;
 #[path = "../gate/mod.rs"]
 mod gate;
+mod in_flight;
 mod ordering;
 mod pools;
 mod random;
