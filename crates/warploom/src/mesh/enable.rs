@@ -1,9 +1,11 @@
 //! Enabling and disabling peer access between contexts.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, RwLock};
 
 use warploom_driver::sys::types::CUresult;
 
+use super::log;
 use super::{Access, Context, EnableReport, Error, Mesh, PairReport, PeerOutcome, Result, State, Topology};
 use crate::{ContextError, DeviceRef, PeerError};
 
@@ -104,7 +106,8 @@ impl Mesh {
     }
 
     /// Enables missing access again: after a primary context was reset, by this crate or by others, its
-    /// device takes part with its new one. Pairs that have access are left alone.
+    /// device takes part with its new one. Pairs that have access are left alone. See also
+    /// [`Mesh::set_auto_refresh`].
     ///
     /// The driver is asked for the identity of each context.
     ///
@@ -120,7 +123,9 @@ impl Mesh {
             match context.check() {
                 Ok(()) => {}
                 Err(Error::Context(ContextError::Stale { .. })) => {
-                    state.contexts[at] = Some(context.device().context()?);
+                    let renewed = context.device().context()?;
+                    log::rebuilt(&renewed);
+                    state.contexts[at] = Some(renewed);
                     state.forget(at);
                 }
                 Err(error) => return Err(error),
@@ -159,7 +164,8 @@ impl Mesh {
             }
         }
         let state = State { contexts: seats, access: vec![Access::None; size * size] };
-        Ok(Mesh { topology: topology.clone(), changes: Mutex::default(), state: RwLock::new(state) })
+        let (changes, state, is_auto_refreshed) = (Mutex::default(), RwLock::new(state), AtomicBool::new(false));
+        Ok(Mesh { topology: topology.clone(), changes, state, is_auto_refreshed })
     }
 
     /// Enables all capable pairs that are not enabled, and reports on all pairs.
@@ -172,7 +178,9 @@ impl Mesh {
             self.complete_row(accessor, context, &mut state, &mut pairs);
         }
         self.replace(state);
-        EnableReport { pairs }
+        let report = EnableReport { pairs };
+        report.log();
+        report
     }
 
     /// All pairs of one accessor, whose context is made current once, and only if there is access to enable.
@@ -220,6 +228,7 @@ impl Mesh {
                     Ok(_current) => disable(context, peer),
                     Err(error) => Err(error.clone()),
                 };
+                log::disabled(context.device(), peer.device(), disabled.as_ref().err());
                 match disabled {
                     Ok(()) => state.access[at] = Access::None,
                     Err(error) => left.push((context.device().clone(), peer.device().clone(), error)),

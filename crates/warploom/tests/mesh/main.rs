@@ -7,6 +7,8 @@ mod enabling;
 #[path = "../gate/mod.rs"]
 mod gate;
 mod in_flight;
+mod later_work;
+mod logs;
 mod ordering;
 mod pools;
 mod random;
