@@ -51,6 +51,7 @@ impl fmt::Display for CodeKind {
 /// [`Program::compile`]: super::Program::compile
 /// [`NvvmProgram::compile`]: super::NvvmProgram::compile
 /// [`Linker::link`]: super::Linker::link
+/// [`UntrustedCode`]: super::UntrustedCode
 ///
 /// ```
 /// use warploom::program::{CodeKind, ObjectCode};
