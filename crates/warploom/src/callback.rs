@@ -13,11 +13,10 @@ use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
 
 use crate::diagnostics::{Subject, report};
-use crate::{Context, Error, StreamError};
+use crate::{Context, Driver, Error, StreamError};
 
 /// The context in which functions wait to be called: its driver, its handle and its generation, as numbers,
 /// since they must not keep any of them.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warploom::{
-    Buffer, ContextError, CopyError, DeviceError, DevicePool, Devices, Driver, Error, Function, MemoryError, Stream,
+    Buffer, ContextError, CopyError, DeviceError, DevicePool, Driver, Error, Function, MemoryError, Stream,
     sys::types::CUresult,
 };
 use warploom_sim::{Machine, Mode, topology::Topology};

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use warploom::graph::{ChildNode, CopyNode, EmptyNode, FillNode, HostNode, Node, Owner, reclaim};
 use warploom::leaks::Leaks;
-use warploom::{Buffer, Context, DevicePool, Devices as _, GraphDef, GraphExec, LiveSet as _, Stream};
+use warploom::{Buffer, Context, DevicePool, GraphDef, GraphExec, LiveSet as _, Stream};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::{TestResult, assert_sound};
@@ -104,6 +104,9 @@ struct ModelGraph {
     nodes: Vec<ModelNode>,
     /// Owners of no node.
     kept: BTreeSet<OwnerId>,
+    /// The number of edges that were removed: a driver pairs nodes by the order of the calls that made them
+    /// and their edges.
+    removed: u32,
 }
 
 impl ModelGraph {
@@ -123,6 +126,8 @@ struct ModelExec {
     nodes: Vec<ModelNode>,
     /// Those of the definition when it was instantiated or updated, and of every change since.
     owners: BTreeSet<OwnerId>,
+    /// The edges that had been removed from the definition then.
+    removed: u32,
 }
 
 /// A buffer of one value, or a value that is watched.
@@ -194,7 +199,7 @@ impl Program {
     fn create(&mut self) -> TestResult {
         if self.graphs.len() < GRAPHS {
             let graph = GraphDef::new(&self.context)?;
-            self.graphs.push(ModelGraph { graph, nodes: Vec::new(), kept: BTreeSet::new() });
+            self.graphs.push(ModelGraph { graph, nodes: Vec::new(), kept: BTreeSet::new(), removed: 0 });
         }
         Ok(())
     }
@@ -311,6 +316,7 @@ impl Program {
         let was_there = nodes[to].handle.node().predecessors().remove(&earlier)?;
         assert_eq!(was_there, nodes[to].before.contains(&earlier));
         nodes[to].before.retain(|node| *node != earlier);
+        self.graphs[index].removed += u32::from(was_there);
         Ok(())
     }
 
@@ -375,7 +381,7 @@ impl Program {
         let original = &self.graphs[index];
         let graph = original.graph.try_clone()?;
         let (nodes, kept) = (Program::copied(&original.nodes, &graph)?, original.kept.clone());
-        self.graphs.push(ModelGraph { graph, nodes, kept });
+        self.graphs.push(ModelGraph { graph, nodes, kept, removed: 0 });
         Ok(())
     }
 
@@ -416,7 +422,7 @@ impl Program {
         let Some(index) = pick(&self.graphs, a).filter(|_| self.execs.len() < GRAPHS) else { return Ok(()) };
         let graph = &self.graphs[index];
         let (exec, nodes) = (graph.graph.instantiate()?, graph.nodes.clone());
-        self.execs.push(ModelExec { exec, nodes, owners: graph.owners() });
+        self.execs.push(ModelExec { exec, nodes, owners: graph.owners(), removed: graph.removed });
         Ok(())
     }
 
@@ -489,7 +495,8 @@ impl Program {
         let (old, new) = (&self.execs[exec].nodes, &self.graphs[graph].nodes);
         let has_same_nodes =
             old.len() == new.len() && old.iter().zip(new).all(|(old, new)| old.handle.node() == new.handle.node());
-        let has_same_edges = old.iter().zip(new).all(|(old, new)| same(&old.before, &new.before));
+        let has_same_edges = self.execs[exec].removed == self.graphs[graph].removed
+            && old.iter().zip(new).all(|(old, new)| old.before == new.before);
         match updated {
             Ok(()) if has_same_nodes => {
                 let owners = self.graphs[graph].owners();
@@ -497,6 +504,7 @@ impl Program {
                     (old.work, old.before) = (new.work.clone(), new.before.clone());
                 }
                 self.execs[exec].owners = owners;
+                self.execs[exec].removed = self.graphs[graph].removed;
             }
             // Another graph of the same shape: the model does not pair its nodes, so that the executable is
             // given up.
@@ -599,10 +607,6 @@ fn forget(nodes: &mut [ModelNode], nowhere: &EmptyNode) {
             forget(inner, nowhere);
         }
     }
-}
-
-fn same(one: &[Node], other: &[Node]) -> bool {
-    one.len() == other.len() && one.iter().all(|node| other.contains(node))
 }
 
 fn run(program: &[Choice], mode: Mode) -> TestResult {

@@ -1,10 +1,11 @@
-//! Events, relays and answers that a context caches.
+//! Events, relays, words and answers that a context caches.
 
 use std::sync::OnceLock;
 
-use warploom_driver::Driver;
-
 use super::PriorityRange;
+use super::profiler::ProfilerRanges;
+use super::words::Words;
+use crate::Driver;
 use crate::completion::Relays;
 use crate::event::EventPool;
 
@@ -15,6 +16,9 @@ pub(crate) struct Cached {
     pub(crate) events: EventPool,
     /// Streams that wait for events and then call back.
     pub(crate) relays: Relays,
+    /// Words that streams write and wait for.
+    pub(crate) words: Words,
+    pub(super) profiler_ranges: ProfilerRanges,
     /// The driver's answer, once it was asked.
     pub(super) priorities: OnceLock<PriorityRange>,
 }
@@ -24,5 +28,6 @@ impl Cached {
     pub(super) fn end(self, driver: &Driver) {
         self.relays.end(driver);
         self.events.end(driver);
+        self.words.end(driver);
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Device, Devices as _};
+use super::Device;
 use crate::Result;
 
 /// A set of devices by ordinal; those from 63 on share a bit.

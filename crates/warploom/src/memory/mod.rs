@@ -20,6 +20,7 @@ mod rows;
 mod slice;
 mod uses;
 mod virtual_memory;
+mod volume;
 
 pub use adaptor::{Counted, Counts, Limited, Logged};
 pub(crate) use allocation_ref::AllocationRef;
@@ -46,3 +47,4 @@ pub use rows::{Rows, RowsMut};
 pub use slice::{Slice, SliceMut};
 pub(crate) use uses::Access;
 pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualMemoryError, VirtualOptions};
+pub use volume::{Volume, VolumeMut, VolumeShape};

@@ -13,7 +13,7 @@ impl Mesh {
     /// the error of the copy, and logged.
     ///
     /// ```
-    /// use warploom::{DeviceMemory, Devices, Driver, Mesh, Topology};
+    /// use warploom::{DeviceMemory, Driver, Mesh, Topology};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;

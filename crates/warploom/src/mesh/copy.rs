@@ -35,7 +35,7 @@ impl Mesh {
     /// So a pipeline of copies over many devices needs no events of its own:
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver, Mesh, Topology};
+    /// use warploom::{DevicePool, Driver, Mesh, Topology};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;

@@ -38,7 +38,7 @@ impl Nccl {
     ///
     /// ```no_run
     /// use warploom::nccl::{Nccl, Reduction};
-    /// use warploom::{DevicePool, Devices, Driver, Result};
+    /// use warploom::{DevicePool, Driver, Result};
     ///
     /// # fn main() -> Result<()> {
     /// let (driver, nccl) = (Driver::load()?, Nccl::load()?);

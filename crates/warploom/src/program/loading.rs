@@ -1,10 +1,8 @@
 //! Loading compiled code as a library.
 #![expect(unsafe_code, reason = "loads binaries that NVIDIA's tools made")]
 
-use warploom_driver::Driver;
-
 use super::{CodeKind, NvrtcError, ObjectCode};
-use crate::{JitOptions, Library, Result};
+use crate::{Driver, JitOptions, Library, Result};
 
 impl ObjectCode {
     /// Loads PTX, a cubin or a fatbin. The library knows the lowered names: [`Library::kernel`] takes the

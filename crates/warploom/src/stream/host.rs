@@ -22,7 +22,7 @@ impl Stream {
     /// thread, so that one that waits holds up others.
     ///
     /// ```
-    /// use warploom::{Devices, Driver};
+    /// use warploom::Driver;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

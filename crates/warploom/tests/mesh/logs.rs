@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+use warploom::Function;
 use warploom::sys::types::CUresult;
-use warploom::{Devices, Function};
 use warploom_testkit::TestResult;
 
 use super::{Site, fail_nth};

@@ -3,7 +3,7 @@
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    AccessLayer, Context, ContextError, DeviceMemory, Devices, Error, Function, Mesh, PeerError, PeerOutcome, Result,
+    AccessLayer, Context, ContextError, DeviceMemory, Error, Function, Mesh, PeerError, PeerOutcome, Result,
 };
 use warploom_testkit::{TestResult, budget, call};
 

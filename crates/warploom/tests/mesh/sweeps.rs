@@ -1,8 +1,7 @@
 //! A mesh with each of its driver calls failing (S3.9).
 
 use warploom::{
-    AccessLayer, CopyPolicy, DeviceMemory, DevicePool, Devices, Driver, Error, LiveSet, Mesh, PeerError, Result,
-    Topology,
+    AccessLayer, CopyPolicy, DeviceMemory, DevicePool, Driver, Error, LiveSet, Mesh, PeerError, Result, Topology,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology as Wiring;

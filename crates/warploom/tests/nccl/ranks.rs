@@ -3,7 +3,7 @@
 use std::thread;
 
 use warploom::nccl::{Communicator, NcclError, Reduction};
-use warploom::{Buffer, Context, DevicePool, Devices, Driver, Result};
+use warploom::{Buffer, Context, DevicePool, Driver, Result};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, assert_sound, open};

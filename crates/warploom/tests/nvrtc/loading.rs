@@ -4,7 +4,7 @@
 use warploom::program::{
     Architecture, CodeKind, CompileOptions, Nvrtc, NvrtcError, ObjectCode, Program, Target, UntrustedCode,
 };
-use warploom::{DevicePool, Devices, Error, JitOptions, LaunchConfig, Library, LibraryError};
+use warploom::{DevicePool, Error, JitOptions, LaunchConfig, Library, LibraryError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, driver_tests, open};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use warploom::program::{Linker, ObjectCode};
-use warploom::{Devices as _, Error, Library};
+use warploom::{Error, Library};
 use warploom_testkit::driver_tests;
 
 const TEXTS: [&str; 3] = [

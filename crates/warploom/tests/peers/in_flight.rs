@@ -7,8 +7,8 @@ use std::time::Duration;
 use warploom::capture::Relaxed;
 use warploom::sys::types::CUresult;
 use warploom::{
-    Buffer, CaptureError, Context, ContextOptions, DeviceMemory, DevicePool, Devices, Driver, Function, GraphDef,
-    Kernel, LaunchConfig, LiveSet, PeerSet, Result, Stream,
+    Buffer, CaptureError, Context, ContextOptions, DeviceMemory, DevicePool, Driver, Function, GraphDef, Kernel,
+    LaunchConfig, LiveSet, PeerSet, Result, Stream,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;

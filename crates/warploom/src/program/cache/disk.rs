@@ -42,7 +42,7 @@ const STALE: Duration = Duration::from_secs(3600);
 ///
 /// ```
 /// use warploom::program::{Cached, DiskCache, Linker, ObjectCode};
-/// use warploom::{Devices as _, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("warploom-example-{}", std::process::id()));

@@ -25,7 +25,7 @@ pub use trust::CacheTrustError;
 ///
 /// ```
 /// use warploom::program::{Cached, Linker, MemoryCache, ObjectCode, ProgramCache};
-/// use warploom::{Devices as _, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let context = Driver::open(&warploom_sim::Machine::preset("h200")?)?.device(0)?.context()?;

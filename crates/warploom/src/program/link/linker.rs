@@ -80,7 +80,6 @@ impl Linker {
     /// but LTO-IR.
     ///
     /// ```
-    /// use warploom::Devices as _;
     /// use warploom::program::{Linker, ObjectCode};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let driver = warploom::Driver::open(&warploom_sim::Machine::builder().start()?)?;
