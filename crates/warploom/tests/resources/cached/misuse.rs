@@ -46,6 +46,8 @@ fn a_use_after_a_drop_is_found_on_each_stream() -> TestResult {
         assert_eq!(stage.found()?, []);
         for stream in [&stage.stream, &stage.other] {
             stage.fill(address + 8, 100, stream)?;
+            let text = stage.machine.findings().iter().map(ToString::to_string).collect::<String>();
+            assert!(text.contains(", which the program's own allocator (call "), "{text}");
             let found = stage.found()?;
             let [FindingKind::UseAfterFree { allocation, bytes, missing: None, free, .. }] = &found[..] else {
                 panic!("{mode:?}: {found:?}")
