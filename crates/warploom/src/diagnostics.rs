@@ -88,6 +88,8 @@ pub enum Subject {
     Event,
     /// A stream of the library's own, which tells tasks that others are done.
     Relay,
+    /// Page-locked memory of the library's own, which copies from and to the host went through.
+    Staging,
     /// A context, or a reference to a primary one.
     Context {
         /// The device in use.
@@ -128,6 +130,7 @@ impl fmt::Display for Subject {
             }
             Subject::CurrentContext => return formatter.write_str("the current context of a thread"),
             Subject::Event => return formatter.write_str("an event"),
+            Subject::Staging => return formatter.write_str("staging memory"),
             Subject::Relay => return formatter.write_str("a stream that tells tasks"),
             #[cfg(feature = "nvrtc")]
             Subject::Program => return formatter.write_str("a program of a compiler's"),

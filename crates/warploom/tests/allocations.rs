@@ -255,3 +255,18 @@ fn uploads_allocate_nothing_and_downloads_only_their_result() -> TestResult {
     assert_eq!(taken(|| buffer.download(&stream))?, 1, "to the host");
     Ok(())
 }
+
+/// Large copies make no copy of the values: they go through staging memory, which is taken from the driver
+/// once.
+#[test]
+fn large_uploads_and_downloads_take_nothing() -> TestResult {
+    let (_context, stream, pool) = setup()?;
+    let mut values = vec![7_u32; 2 << 20];
+    let mut buffer = pool.upload(&values, &stream)?;
+    assert_eq!(taken(|| buffer.copy_from_host(&values, &stream))?, 0, "to the device");
+    assert_eq!(taken(|| buffer.copy_to_host(&mut values, &stream))?, 0, "to the host");
+    assert_eq!(taken(|| buffer.download(&stream))?, 1, "to the host, as a vector");
+    assert_eq!(taken(|| buffer.rows_mut(1024, 1000, 2048)?.copy_from_host(&values[..2_048_000], &stream))?, 0, "rows");
+    assert_eq!(taken(|| buffer.rows(1024, 1000, 2048)?.copy_to_host(&mut values[..2_048_000], &stream))?, 0, "rows");
+    Ok(())
+}

@@ -1,4 +1,4 @@
-//! Events, relays and answers that a context caches.
+//! Events, relays, staging memory and answers that a context caches.
 
 use std::sync::OnceLock;
 
@@ -7,6 +7,7 @@ use warploom_driver::Driver;
 use super::PriorityRange;
 use crate::completion::Relays;
 use crate::event::EventPool;
+use crate::memory::StagingPool;
 
 /// Things that are made or asked for once and used many times. Nothing in here holds the context.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub(crate) struct Cached {
     pub(crate) events: EventPool,
     /// Streams that wait for events and then call back.
     pub(crate) relays: Relays,
+    /// Page-locked memory that copies go through.
+    pub(crate) staging: StagingPool,
     /// The driver's answer, once it was asked.
     pub(super) priorities: OnceLock<PriorityRange>,
 }
@@ -23,6 +26,7 @@ impl Cached {
     /// Destroys everything, before the context goes.
     pub(super) fn end(self, driver: &Driver) {
         self.relays.end(driver);
+        self.staging.end(driver);
         self.events.end(driver);
     }
 }

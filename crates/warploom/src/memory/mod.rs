@@ -18,6 +18,7 @@ mod pool;
 mod resource;
 mod rows;
 mod slice;
+mod staging;
 mod uses;
 mod virtual_memory;
 
@@ -44,5 +45,6 @@ pub use pool::{DevicePool, GraphPool, ManagedPool, PinnedPool, PoolOptions, Pool
 pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResource};
 pub use rows::{Rows, RowsMut};
 pub use slice::{Slice, SliceMut};
+pub(crate) use staging::StagingPool;
 pub(crate) use uses::Access;
 pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualMemoryError, VirtualOptions};

@@ -57,6 +57,11 @@ impl<'a> Span<'a> {
         Ok(Span { address, len: end - start, ..self })
     }
 
+    /// The part of it from a byte on that is inside, as an address for the driver.
+    pub(super) fn at_byte(self, offset: usize) -> Span<'a> {
+        Span { address: self.address + offset as CUdeviceptr, ..self }
+    }
+
     /// The same bytes as values of another type.
     fn cast<T: DeviceCopy, U: DeviceCopy>(self) -> Result<Span<'a>> {
         refuse_padding::<T, U>()?;

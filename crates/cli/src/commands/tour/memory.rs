@@ -14,6 +14,12 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
     let mut copy = pool.zeroed(BYTES, &stream)?;
     there.copy_to(&mut copy, &stream)?;
     let back = copy.download(&stream)?;
-    let checks = vec![Check::new("what came back is what was sent", back == sent)];
+    // Into memory that the program has, through page-locked pieces that the context keeps.
+    let mut again = vec![0; BYTES];
+    copy.copy_to_host(&mut again, &stream)?;
+    let checks = vec![
+        Check::new("what came back is what was sent", back == sent),
+        Check::new("and again, into memory that was there", again == sent),
+    ];
     Ok((Findings::RoundTrip { bytes: BYTES }, checks))
 }
