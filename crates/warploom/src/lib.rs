@@ -84,6 +84,7 @@ mod peers;
 #[cfg(feature = "nvrtc")]
 pub mod program;
 mod queue;
+mod reclaimer;
 mod stream;
 mod topology;
 

@@ -12,7 +12,7 @@ use super::allocation::Allocation;
 use super::allocation_ref::AllocationRef;
 use super::device_copy::bytes_of;
 use super::slice::Span;
-use crate::{Context, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, Stream};
+use crate::{Context, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, Stream, callback};
 
 /// Values on a device, owned the way a boxed slice owns values on the host.
 ///
@@ -286,6 +286,9 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// The driver's error.
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         self.allocation.into_inner().map_or(Ok(()), Allocation::close)
     }
 
