@@ -101,9 +101,9 @@ pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventError, EventOptions, Timed, Timing, Untimed};
 pub use graph::{GraphDef, GraphError, GraphExec};
 pub use kernel::{
-    Argument, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions, Kernel,
-    KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, Occupancy, Parameter,
-    ParameterInfo, Parameters, Shape, TypedKernel,
+    Argument, ArgumentList, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions,
+    Kernel, KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, ListArgument,
+    Occupancy, Parameter, ParameterInfo, Parameters, Shape, TypedKernel, UsedMemory, Using,
 };
 pub use live_set::LiveSet;
 pub use location::{Host, Location, LocationError, NumaId};

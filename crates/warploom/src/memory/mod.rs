@@ -19,6 +19,7 @@ mod resource;
 mod rows;
 mod slice;
 mod staging;
+mod used_by;
 mod uses;
 mod virtual_memory;
 
