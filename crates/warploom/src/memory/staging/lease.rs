@@ -1,39 +1,34 @@
 //! The chunks of one copy.
+#![expect(unsafe_code, reason = "takes its memory out when it is dropped")]
+
+use std::mem::ManuallyDrop;
 
 use super::IN_TURNS;
-use super::pool::Chunk;
+use super::pool::Block;
 use crate::{Event, Result, Stream};
 
 /// The chunks that the pieces of a copy take turns with. They go back to their context when the copy is over,
 /// or are put aside if the device may still use them.
 pub(super) struct Lease<'a> {
     stream: &'a Stream,
-    turns: [Option<Turn>; IN_TURNS],
+    block: ManuallyDrop<Block>,
+    /// The points at which the stream needs each chunk no longer.
+    done: [Option<Event>; IN_TURNS],
     /// `true` if the stream may have work that uses a chunk.
     is_busy: bool,
 }
 
-struct Turn {
-    chunk: Chunk,
-    /// The point at which the stream needs the chunk no longer.
-    done: Option<Event>,
-}
-
 impl<'a> Lease<'a> {
-    /// No chunks yet, for a copy on a stream.
-    pub(super) fn new(stream: &'a Stream) -> Lease<'a> {
-        Lease { stream, turns: Default::default(), is_busy: false }
+    /// The chunks of a copy on a stream.
+    pub(super) fn new(stream: &'a Stream) -> Result<Lease<'a>> {
+        let context = stream.context();
+        let block = context.cached().staging.take(context)?;
+        Ok(Lease { stream, block: ManuallyDrop::new(block), done: Default::default(), is_busy: false })
     }
 
     /// The chunk of a piece. The caller has waited for the piece that had it before.
-    pub(super) fn chunk(&mut self, piece: usize) -> Result<*mut u8> {
-        let turn = &mut self.turns[piece % IN_TURNS];
-        if let Some(turn) = turn {
-            return Ok(turn.chunk.start());
-        }
-        let context = self.stream.context();
-        let chunk = context.cached().staging.take(context)?;
-        Ok(turn.insert(Turn { chunk, done: None }).chunk.start())
+    pub(super) fn chunk(&self, piece: usize) -> *mut u8 {
+        self.block.chunk(piece)
     }
 
     /// Takes note that the stream is going to use a chunk.
@@ -43,22 +38,18 @@ impl<'a> Lease<'a> {
 
     /// Marks the end of a piece that was enqueued, to be waited for.
     pub(super) fn mark(&mut self, piece: usize) -> Result<()> {
-        match &mut self.turns[piece % IN_TURNS] {
-            Some(Turn { done: Some(done), .. }) => self.stream.record_into(done),
-            Some(Turn { done, .. }) => {
-                *done = Some(self.stream.record()?);
+        match &mut self.done[piece % IN_TURNS] {
+            Some(done) => self.stream.record_into(done),
+            none => {
+                *none = Some(self.stream.record()?);
                 Ok(())
             }
-            None => Ok(()),
         }
     }
 
     /// Waits for the end of the piece that has the chunk of this one, if there is one.
     pub(super) fn wait(&self, piece: usize) -> Result<()> {
-        match &self.turns[piece % IN_TURNS] {
-            Some(Turn { done: Some(done), .. }) => done.synchronize(),
-            _ => Ok(()),
-        }
+        self.done[piece % IN_TURNS].as_ref().map_or(Ok(()), Event::synchronize)
     }
 
     /// Waits for everything, after which the stream uses no chunk.
@@ -74,8 +65,8 @@ impl Drop for Lease<'_> {
         // A call that failed may have been the only one; a wait tells.
         let is_idle = !self.is_busy || self.stream.synchronize().is_ok();
         let pool = &self.stream.context().cached().staging;
-        for turn in self.turns.iter_mut().filter_map(Option::take) {
-            if is_idle { pool.give_back(turn.chunk) } else { pool.put_aside(turn.chunk) }
-        }
+        // SAFETY: it is not used again.
+        let block = unsafe { ManuallyDrop::take(&mut self.block) };
+        if is_idle { pool.give_back(block) } else { pool.put_aside(block) }
     }
 }

@@ -9,16 +9,20 @@
 //!   device             ▶ chunk 0 ▶ chunk 1 ▶ chunk 2 ▶ chunk 3 …
 //! ```
 //!
+//! One thread does not copy as fast as a device, so that a few share the host's part of a very large copy.
+//!
 //! | module | holds |
 //! |---|---|
-//! | `pool` | the chunks that a context keeps |
+//! | `pool` | the blocks of chunks that a context keeps |
 //! | `pieces` | the pieces of a copy |
 //! | `lease` | the chunks of one copy |
+//! | `copiers` | the threads that share the host's part |
 //! | `transfer` | uploads and downloads |
 //!
 //! The device reads and writes chunks only, never the caller's memory. If a copy fails and the device may
 //! still be at work, its chunks are put aside until the context ends.
 
+mod copiers;
 mod lease;
 mod pieces;
 mod pool;
@@ -29,13 +33,17 @@ pub(crate) use pool::StagingPool;
 pub(super) use transfer::{download, upload};
 
 /// The bytes of a chunk.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 2 << 20;
 
-/// The most chunks of one copy.
+/// The chunks of one copy.
 const IN_TURNS: usize = 4;
 
-/// The most chunks that a context keeps page-locked: 16 MiB.
-const KEPT: usize = 16;
+/// The bytes of a block: the chunks of one copy. In one piece, because a device is slower with many small
+/// allocations.
+const BLOCK: usize = IN_TURNS * CHUNK;
+
+/// The most blocks that a context keeps page-locked: 16 MiB.
+const KEPT: usize = 2;
 
 /// The fewest bytes of a piece, unless the copy has fewer.
 const SMALLEST_PIECE: usize = 128 << 10;

@@ -26,6 +26,11 @@ impl Pieces {
         let size = piece_size(total);
         Pieces { start: 0, total, row, size: if row <= size { size / row * row } else { size } }
     }
+
+    /// The bytes of all pieces.
+    pub(super) fn total(&self) -> usize {
+        self.total
+    }
 }
 
 impl Iterator for Pieces {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use warploom_driver::sys::types::CUstream;
 
+use super::copiers::with_copiers;
 use super::lease::Lease;
 use super::{IN_TURNS, Pieces};
 use crate::{Result, Stream};
@@ -22,19 +23,21 @@ pub(in crate::memory) unsafe fn upload(
     stream: &Stream,
     mut enqueue: impl FnMut(Range<usize>, *const u8, CUstream) -> warploom_driver::Result<()>,
 ) -> Result<()> {
-    let (mut lease, count) = (Lease::new(stream), pieces.clone().count());
-    for (index, piece) in pieces.enumerate() {
-        lease.wait(index)?;
-        let chunk = lease.chunk(index)?;
-        // SAFETY: the caller's memory has the piece; the chunk has room for it, and no stream uses it.
-        unsafe { from.add(piece.start).copy_to_nonoverlapping(chunk, piece.len()) };
-        lease.begin();
-        stream.with_raw(|raw| enqueue(piece, chunk, raw))??;
-        if index + IN_TURNS < count {
-            lease.mark(index)?;
+    with_copiers(pieces.total(), |copiers| {
+        let (mut lease, count) = (Lease::new(stream)?, pieces.clone().count());
+        for (index, piece) in pieces.enumerate() {
+            lease.wait(index)?;
+            let chunk = lease.chunk(index);
+            // SAFETY: the caller's memory has the piece; the chunk has room for it, and no stream uses it.
+            unsafe { copiers.copy(from.add(piece.start), chunk, piece.len()) };
+            lease.begin();
+            stream.with_raw(|raw| enqueue(piece, chunk, raw))??;
+            if index + IN_TURNS < count {
+                lease.mark(index)?;
+            }
         }
-    }
-    lease.settle()
+        lease.settle()
+    })
 }
 
 /// Copies pieces to the host. `enqueue` enqueues the copy of one piece, to the given address. Returns when
@@ -50,29 +53,31 @@ pub(in crate::memory) unsafe fn download(
     stream: &Stream,
     mut enqueue: impl FnMut(Range<usize>, *mut u8, CUstream) -> warploom_driver::Result<()>,
 ) -> Result<()> {
-    let (mut lease, count) = (Lease::new(stream), pieces.clone().count());
-    let mut begin = |lease: &mut Lease<'_>, (index, piece): (usize, Range<usize>)| {
-        let chunk = lease.chunk(index)?;
-        lease.begin();
-        stream.with_raw(|raw| enqueue(piece, chunk, raw))??;
-        if index + 1 < count { lease.mark(index) } else { Ok(()) }
-    };
-    let mut ahead = pieces.clone().enumerate();
-    for next in ahead.by_ref().take(IN_TURNS) {
-        begin(&mut lease, next)?;
-    }
-    for (index, piece) in pieces.enumerate() {
-        if index + 1 < count {
-            lease.wait(index)?
-        } else {
-            lease.settle()?
-        }
-        let chunk = lease.chunk(index)?;
-        // SAFETY: the chunk has the piece, which the stream has written; the caller's memory has room for it.
-        unsafe { chunk.copy_to_nonoverlapping(to.add(piece.start), piece.len()) };
-        if let Some(next) = ahead.next() {
+    with_copiers(pieces.total(), |copiers| {
+        let (mut lease, count) = (Lease::new(stream)?, pieces.clone().count());
+        let mut begin = |lease: &mut Lease<'_>, (index, piece): (usize, Range<usize>)| {
+            let chunk = lease.chunk(index);
+            lease.begin();
+            stream.with_raw(|raw| enqueue(piece, chunk, raw))??;
+            if index + 1 < count { lease.mark(index) } else { Ok(()) }
+        };
+        let mut ahead = pieces.clone().enumerate();
+        for next in ahead.by_ref().take(IN_TURNS) {
             begin(&mut lease, next)?;
         }
-    }
-    Ok(())
+        for (index, piece) in pieces.enumerate() {
+            if index + 1 < count {
+                lease.wait(index)?;
+            } else {
+                lease.settle()?;
+            }
+            // SAFETY: the chunk has the piece, which the stream has written; the caller's memory has room for
+            // it.
+            unsafe { copiers.copy(lease.chunk(index), to.add(piece.start), piece.len()) };
+            if let Some(next) = ahead.next() {
+                begin(&mut lease, next)?;
+            }
+        }
+        Ok(())
+    })
 }
