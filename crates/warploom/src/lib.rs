@@ -108,8 +108,8 @@ pub use kernel::{
 pub use live_set::LiveSet;
 pub use location::{Host, Location, LocationError, NumaId};
 pub use memory::{
-    AccessedBy, Buffer, CopyError, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError,
-    Granularity, GraphPool, GrowError, HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer,
+    AccessedBy, Buffer, CastError, CopyError, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool,
+    FreeError, Granularity, GraphPool, GrowError, HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer,
     ManagedError, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, Pending,
     PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows,
     RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory,
