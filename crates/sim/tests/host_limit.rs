@@ -6,9 +6,10 @@
 use std::ffi::CString;
 use std::ptr::null_mut;
 
+use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::driver::Driver;
-use warploom_testkit::sys::types::{CUdeviceptr, CUfunction, CUresult};
+use warploom_testkit::sys::types::{CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction, CUgraphExec, CUresult};
 use warploom_testkit::{Primary, TestResult, call, code_of};
 
 const MIB: usize = 1 << 20;
@@ -74,7 +75,9 @@ fn host_memory_follows_use() -> TestResult {
     for mode in [Mode::Threads, Mode::Sync] {
         fills_and_copies_are_refused_past_the_limit(mode)?;
         kernels_are_ended_past_the_limit(mode)?;
+        graphs_are_refused_past_the_limit(mode)?;
     }
+    a_topology_sets_the_limit()?;
     Ok(())
 }
 
@@ -142,6 +145,60 @@ fn kernels_are_ended_past_the_limit(mode: Mode) -> TestResult {
     assert!(taken < 2 * GIB, "{taken} bytes in mode {mode:?}");
     let refused = machine.log().into_iter().find(|entry| entry.code == EXHAUSTED).ok_or("nothing is logged")?;
     assert!(refused.reason.contains("and the limit is 67108864"), "{refused}");
+    Ok(())
+}
+
+/// A graph that fills memory at an address, with a byte.
+fn filling(driver: &Driver, at: CUdeviceptr, bytes: usize) -> TestResult<CUgraphExec> {
+    let (mut context, mut graph, mut node, mut executable) = (null_mut(), null_mut(), null_mut(), null_mut());
+    call!(driver.cuCtxGetCurrent(&mut context))?;
+    call!(driver.cuGraphCreate(&mut graph, 0))?;
+    let fill = CUDA_MEMSET_NODE_PARAMS { dst: at, value: 5, elementSize: 1, width: bytes, height: 1, pitch: 0 };
+    call!(driver.cuGraphAddMemsetNode(&mut node, graph, null_mut(), 0, &fill, context))?;
+    call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph, 0))?;
+    call!(driver.cuGraphDestroy(graph))?;
+    Ok(executable)
+}
+
+fn graphs_are_refused_past_the_limit(mode: Mode) -> TestResult {
+    let (_machine, driver) = machine(mode)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let memory = allocate(driver, GIB)?;
+    let halves = [memory, memory + GIB as u64 / 2];
+    let [first, second] = halves.map(|at| filling(driver, at, 48 * MIB));
+    let (first, second) = (first?, second?);
+    call!(driver.cuGraphLaunch(first, null_mut()))?;
+    assert_eq!(code_of(call!(driver.cuGraphLaunch(second, null_mut()))), EXHAUSTED, "{mode:?}");
+    // The pages that are there may be written again; once they are given back, there is room.
+    call!(driver.cuGraphLaunch(first, null_mut()))?;
+    call!(driver.cuMemsetD8_v2(memory, 0, 48 * MIB))?;
+    call!(driver.cuCtxSynchronize())?;
+    call!(driver.cuGraphLaunch(second, null_mut()))?;
+    call!(driver.cuCtxSynchronize())?;
+    let mut written = [0_u8; 2];
+    for (at, byte) in halves.into_iter().zip(&mut written) {
+        call!(driver.cuMemcpyDtoH_v2((&raw mut *byte).cast(), at, 1))?;
+    }
+    assert_eq!(written, [0, 5], "{mode:?}");
+    call!(driver.cuGraphExecDestroy(first))?;
+    call!(driver.cuGraphExecDestroy(second))?;
+    call!(driver.cuMemFree_v2(memory))?;
+    Ok(())
+}
+
+fn a_topology_sets_the_limit() -> TestResult {
+    let topology = Topology::from_toml("preset = \"h200\"\nhost_memory = \"64 MiB\"")?;
+    let machine = Machine::builder().mode(Mode::Sync).topology(topology.clone()).start()?;
+    let larger = Machine::builder().mode(Mode::Sync).topology(topology).host_memory(GIB as u64).start()?;
+    for (machine, code) in [(&machine, EXHAUSTED), (&larger, CUresult::CUDA_SUCCESS)] {
+        let driver = &Driver::open(machine)?;
+        driver.initialize()?;
+        let _primary = Primary::of(driver, 0)?;
+        let memory = allocate(driver, 2 * GIB)?;
+        assert_eq!(code_of(call!(driver.cuMemsetD8_v2(memory, 1, 96 * MIB))), code);
+        call!(driver.cuMemFree_v2(memory))?;
+    }
     Ok(())
 }
 

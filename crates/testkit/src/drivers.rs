@@ -92,25 +92,25 @@ pub fn open(topology: Topology, mode: Mode) -> TestResult<(Machine, Driver)> {
 
 /// Runs a body on a simulated H200, each time on a fresh machine in another mode; says in which mode it
 /// failed.
-pub fn on_sim_in(modes: &[Mode], body: fn(&Driver) -> TestResult) -> TestResult {
+pub fn on_sim_in<D: From<Driver>>(modes: &[Mode], body: fn(&D) -> TestResult) -> TestResult {
     for mode in modes {
         let (machine, driver) = open(Topology::preset(MACHINE)?, *mode)?;
         let _witness = Witness { mode: *mode, machine: machine.clone() };
-        body(&driver).map_err(|error| format!("in mode {mode:?}: {error}"))?;
+        body(&driver.into()).map_err(|error| format!("in mode {mode:?}: {error}"))?;
         assert_sound(&machine);
     }
     Ok(())
 }
 
 /// The same on machines that check nothing.
-pub fn on_unchecked_sim_in(modes: &[Mode], body: fn(&Driver) -> TestResult) -> TestResult {
+pub fn on_unchecked_sim_in<D: From<Driver>>(modes: &[Mode], body: fn(&D) -> TestResult) -> TestResult {
     for mode in modes {
         let machine = Machine::builder().topology(Topology::preset(MACHINE)?).mode(*mode);
         let machine = machine.patience(Duration::from_secs(5)).start()?;
         let driver = Driver::open(&machine)?;
         driver.initialize()?;
         let _witness = Witness { mode: *mode, machine };
-        body(&driver).map_err(|error| format!("in mode {mode:?}: {error}"))?;
+        body(&driver.into()).map_err(|error| format!("in mode {mode:?}: {error}"))?;
     }
     Ok(())
 }
@@ -134,8 +134,8 @@ impl Drop for Witness {
 }
 
 /// Runs a body on the real driver.
-pub fn on_cuda(body: fn(&Driver) -> TestResult) -> TestResult {
+pub fn on_cuda<D: From<Driver>>(body: fn(&D) -> TestResult) -> TestResult {
     let driver = Driver::load()?;
     driver.initialize()?;
-    body(&driver)
+    body(&driver.into())
 }

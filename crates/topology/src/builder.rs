@@ -21,6 +21,7 @@ use super::{MAX_DEVICES, Topology, check_pair};
 pub struct TopologyBuilder {
     driver_version: i32,
     numa_nodes: u32,
+    host_memory: Option<u64>,
     max_peers: u32,
     devices: Vec<DeviceSpec>,
     /// The link of every pair that is not in `pairs`.
@@ -34,6 +35,7 @@ impl Default for TopologyBuilder {
         Self {
             driver_version: DEFAULT_DRIVER,
             numa_nodes: 1,
+            host_memory: None,
             max_peers: DEFAULT_MAX_PEERS,
             devices: Vec::new(),
             everywhere: None,
@@ -48,6 +50,7 @@ impl From<Topology> for TopologyBuilder {
         Self {
             driver_version: topology.driver_version,
             numa_nodes: topology.numa_nodes,
+            host_memory: topology.host_memory,
             max_peers: topology.peers.max_peers,
             pairs: topology.peers.iter().map(|(accessor, owner, link)| ((accessor, owner), Some(*link))).collect(),
             devices: topology.devices,
@@ -64,6 +67,12 @@ impl TopologyBuilder {
             builder.driver_version = version::number(major, minor)?;
             Ok(())
         })
+    }
+
+    /// The most bytes of the real host's memory that simulated memory may take.
+    pub fn host_memory(mut self, bytes: u64) -> Self {
+        self.host_memory = Some(bytes);
+        self
     }
 
     /// Adds one device.
@@ -190,8 +199,13 @@ impl TopologyBuilder {
                 None => peers.disconnect(accessor, owner),
             };
         }
-        let topology =
-            Topology { driver_version: self.driver_version, devices: self.devices, peers, numa_nodes: self.numa_nodes };
+        let topology = Topology {
+            driver_version: self.driver_version,
+            devices: self.devices,
+            peers,
+            numa_nodes: self.numa_nodes,
+            host_memory: self.host_memory,
+        };
         topology.check()?;
         Ok(topology)
     }

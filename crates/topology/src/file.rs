@@ -55,7 +55,7 @@ fn ordinal(problem: &TopologyError) -> Option<usize> {
 
 /// Everything in the document, with the origin of every device.
 fn machine(root: &Section<'_>) -> Read<(TopologyBuilder, Vec<Origin>)> {
-    root.allow(&["driver", "preset", "numa_nodes", "device", "peers", "peer"])?;
+    root.allow(&["driver", "preset", "numa_nodes", "host_memory", "device", "peers", "peer"])?;
     let mut builder = Topology::builder();
     let mut origins = Vec::new();
     if let Some(item) = root.get("preset") {
@@ -71,6 +71,9 @@ fn machine(root: &Section<'_>) -> Read<(TopologyBuilder, Vec<Origin>)> {
     }
     if let Some(item) = root.get("numa_nodes") {
         builder = builder.numa_nodes(item.number("numa_nodes", 1..=MAX_NUMA_NODES)?);
+    }
+    if let Some(item) = root.get("host_memory") {
+        builder = builder.host_memory(item.size("host_memory", 1..=u64::MAX)?);
     }
     for section in root.sections("device")? {
         builder = device::read(&section, builder, &mut origins)?;

@@ -77,6 +77,8 @@ pub struct Topology {
     pub peers: PeerMatrix,
     /// Number of NUMA nodes the host has.
     pub numa_nodes: u32,
+    /// The most bytes of the real host's memory that simulated memory may take; without it, half.
+    pub host_memory: Option<u64>,
 }
 
 impl Topology {
@@ -142,6 +144,9 @@ impl Topology {
     pub fn check(&self) -> Result<(), TopologyError> {
         parse::version::check(self.driver_version)?;
         check_numa_nodes(self.numa_nodes)?;
+        if self.host_memory == Some(0) {
+            return Err(TopologyError::out_of_range("host_memory", 0, 1, u64::MAX));
+        }
         check_max_peers(self.peers.max_peers)?;
         let count = self.devices.len();
         if count > MAX_DEVICES {

@@ -17,7 +17,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use warploom::nccl::{Communicator, Nccl, Reduction, UniqueId};
-use warploom::{DevicePool, Devices, Driver, Stream};
+use warploom::{DevicePool, Driver, Stream};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 

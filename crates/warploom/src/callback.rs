@@ -17,11 +17,10 @@ use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
 
 use crate::diagnostics::{Subject, report};
-use crate::{Context, Error, StreamError};
+use crate::{Context, Driver, Error, StreamError};
 
 thread_local! {
     /// `true` while this thread runs a callback of the driver.

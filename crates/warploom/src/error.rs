@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// case of it:
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, Error, MemoryError};
+/// use warploom::{DevicePool, Driver, Error, MemoryError};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

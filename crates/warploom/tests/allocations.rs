@@ -13,8 +13,7 @@ use warploom::driver::Source;
 use warploom::sys::types::{CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
 use warploom::sys::{DriverTable, for_each_function};
 use warploom::{
-    Context, DeviceMemory, DevicePool, Devices, Driver, GraphDef, LaunchConfig, ManagedMemory, Mesh, Result, Stream,
-    Topology,
+    Context, DeviceMemory, DevicePool, Driver, GraphDef, LaunchConfig, ManagedMemory, Mesh, Result, Stream, Topology,
 };
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, call};

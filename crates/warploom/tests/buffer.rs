@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warploom::{
-    Buffer, ContextError, CopyError, DeviceError, DevicePool, Devices, Driver, Error, Function, Stream,
-    sys::types::CUresult,
+    Buffer, ContextError, CopyError, DeviceError, DevicePool, Driver, Error, Function, Stream, sys::types::CUresult,
 };
 use warploom_sim::{Machine, Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, call, driver_tests, in_every_mode, open};

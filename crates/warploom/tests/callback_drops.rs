@@ -9,8 +9,8 @@ use warploom::graph::reclaim;
 use warploom::leaks::{Kind, Leaks};
 use warploom::sys::types::CUresult;
 use warploom::{
-    Context, ContextOptions, DeviceMemory, DevicePool, Devices, Driver, GraphDef, ManagedMemory, OrderedResource,
-    PinnedMemory, PinnedPool, Result, Stream, VirtualMemory,
+    Context, ContextOptions, DeviceMemory, DevicePool, Driver, GraphDef, ManagedMemory, OrderedResource, PinnedMemory,
+    PinnedPool, Result, Stream, VirtualMemory,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;

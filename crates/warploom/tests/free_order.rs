@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use spy::Spy;
 use warploom::{
-    Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, ManagedPool, MemoryError,
-    OrderedResource, PinnedMemory, PinnedPool, Result, Stream, SynchronousResource, VirtualMemory,
+    Buffer, Context, DeviceMemory, DevicePool, Driver, Error, Function, ManagedPool, MemoryError, OrderedResource,
+    PinnedMemory, PinnedPool, Result, Stream, SynchronousResource, VirtualMemory,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use warploom::sys::types::CUmemLocationType;
-use warploom::{Devices, Error, Host, Location, LocationError, NumaId};
+use warploom::{Error, Host, Location, LocationError, NumaId};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 

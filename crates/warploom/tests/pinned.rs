@@ -1,8 +1,8 @@
 //! Page-locked memory: the host's while no stream uses it, and a copy's while one does.
 
 use warploom::{
-    ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError,
-    PinnedBuffer, PinnedMemory, PinnedOptions, Stream, SynchronousResource,
+    ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Driver, Error, Function, MemoryError, PinnedBuffer,
+    PinnedMemory, PinnedOptions, Stream, SynchronousResource,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warploom::sys::types::CUdeviceptr;
 use warploom::{
-    Context, ContextError, DeviceCopy, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError,
-    OrderedResource, Result, Stream, StreamOrdered,
+    Context, ContextError, DeviceCopy, DeviceMemory, DevicePool, Driver, Error, Function, MemoryError, OrderedResource,
+    Result, Stream, StreamOrdered,
 };
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};

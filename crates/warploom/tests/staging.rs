@@ -3,7 +3,7 @@
 mod gate;
 
 use warploom::sys::types::CUresult;
-use warploom::{Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Function, ManagedMemory, PinnedMemory};
+use warploom::{Buffer, Context, DeviceMemory, DevicePool, Driver, Function, ManagedMemory, PinnedMemory};
 use warploom::{Result, Stream};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -186,7 +186,7 @@ fn a_chunk_is_not_used_again_after_a_wait_that_failed() -> TestResult {
 fn staged_copies_leave_nothing_behind() -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
         let sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);
-        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver| -> Result<()> {
+        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver: &Driver| -> Result<()> {
             let context = driver.device(0)?.context()?;
             let stream = context.stream()?;
             let mut buffer = DeviceMemory::new(&context).allocate::<u32>(160 << 10)?;

@@ -2,7 +2,7 @@
 
 mod gate;
 
-use warploom::{Buffer, DeviceMemory, DevicePool, Devices, Driver, Function, ManagedMemory, Stream};
+use warploom::{Buffer, DeviceMemory, DevicePool, Driver, Function, ManagedMemory, Stream};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode};
 

@@ -9,8 +9,8 @@ use warploom::capture::Relaxed;
 use warploom::graph::reclaim;
 use warploom::leaks::{Kind, Leaks};
 use warploom::{
-    ArgumentList, Arguments, Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, GraphDef,
-    Kernel, LaunchConfig, LaunchError, LiveSet, Mesh, PeerError, Result, Stream, Topology,
+    ArgumentList, Arguments, Buffer, Context, DeviceMemory, DevicePool, Driver, Error, Function, GraphDef, Kernel,
+    LaunchConfig, LaunchError, LiveSet, Mesh, PeerError, Result, Stream, Topology,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::{Mode, Order};
@@ -251,7 +251,7 @@ fn memory_that_the_device_has_no_access_to_is_refused() -> TestResult {
 fn declarations_leave_nothing_behind() -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
         let sweep = Sweep::new(warploom_sim::topology::Topology::preset("h200")?).mode(mode).after_effect(true);
-        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver| -> Result<()> {
+        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver: &Driver| -> Result<()> {
             let context = driver.device(0)?.context()?;
             let (stream, other) = (context.stream()?, context.stream()?);
             let buffer = DeviceMemory::new(&context).allocate::<u8>(100)?;

@@ -1,7 +1,7 @@
 //! Values in memory: wide fills, chunks, owned casts and empty memory.
 
 use warploom::{
-    Buffer, CastError, Context, DeviceCopy, DeviceMemory, DevicePool, Devices, Driver, Error, Function, ManagedMemory,
+    Buffer, CastError, Context, DeviceCopy, DeviceMemory, DevicePool, Driver, Error, Function, ManagedMemory,
     MemoryError, PinnedMemory, Result, Stream, VirtualMemory,
 };
 use warploom_sim::fault::Calls;
@@ -172,7 +172,7 @@ driver_tests! {
 fn wide_fills_leave_nothing_behind() -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
         let sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);
-        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver| -> Result<()> {
+        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver: &Driver| -> Result<()> {
             let context = driver.device(0)?.context()?;
             let stream = context.stream()?;
             let mut buffer = DeviceMemory::new(&context).allocate::<u128>(100)?;

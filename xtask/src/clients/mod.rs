@@ -12,8 +12,8 @@
 
 mod c;
 mod command;
-mod cudarc;
 mod python;
+mod rust;
 mod tap;
 
 use std::ffi::OsString;
@@ -48,11 +48,11 @@ enum Goal {
 
 const CLIENTS: [Client; 6] = [
     Client { name: "c", machine: "dgx-h100", goal: Goal::Run(c::prepare) },
-    Client { name: "cudarc", machine: "hgx-a100-4", goal: Goal::Run(cudarc::prepare) },
+    Client { name: "cudarc", machine: "hgx-a100-4", goal: Goal::Run(rust::prepare) },
     Client { name: "python", machine: "dgx-h100", goal: Goal::Run(python::prepare) },
     Client { name: "numba", machine: "dgx-h100", goal: Goal::Run(python::prepare) },
     Client { name: "tinygrad", machine: "hgx-a100-4", goal: Goal::Run(python::prepare) },
-    Client { name: "bench-cudarc", machine: "h200", goal: Goal::Compile(cudarc::check) },
+    Client { name: "bench-cudarc", machine: "h200", goal: Goal::Compile(rust::check) },
 ];
 
 /// A client's sources, and the folder of its build products.

@@ -155,8 +155,8 @@ impl MachineBuilder {
         self
     }
 
-    /// The most bytes of the host's memory that simulated memory may take; without it, half of what the host
-    /// has. Beyond it, allocations, copies, fills and launches answer `CUDA_ERROR_OUT_OF_MEMORY`.
+    /// The most bytes of the host's memory that simulated memory may take; without it,
+    /// [`Topology::host_memory`], or half of what the host has. Beyond it, allocations, copies, fills and launches answer `CUDA_ERROR_OUT_OF_MEMORY`.
     ///
     /// Memory counts when it is written. What other machines of the process take is counted, too.
     #[must_use]
@@ -186,7 +186,7 @@ impl MachineBuilder {
             watchdog: self.watchdog,
             output: self.output,
             workers: self.workers,
-            host_limit: self.host_memory,
+            host_limit: self.host_memory.or(topology.host_memory),
             function_address: shims::address,
         };
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {

@@ -7,15 +7,20 @@
 //! | call | refused with `OUT_OF_MEMORY` if |
 //! |---|---|
 //! | an allocation, a launch of a kernel or a graph | the limit is reached |
-//! | a copy, a fill | it would be exceeded by the pages of the destination that are not committed yet |
+//! | a copy, a fill, a launch of a graph with some | it would be exceeded by the pages of the destinations that are not committed yet |
 //!
-//! A kernel that exceeds the limit while it runs is ended, with the same code. The copies and fills of a
-//! graph are not looked at one by one.
+//! A kernel that exceeds the limit while it runs is ended, with the same code. Copies and fills in bodies of
+//! conditional nodes are not looked at: they may not run.
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use warploom_engine::{OpId, Work as _};
 
+use crate::ffi::handle::ExecutableHandle;
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::graph::NodeWork;
 use crate::machine::world::{Work, World};
 use crate::memory::committed::RELEASED;
 use crate::memory::{Claim, MemoryOp, Side, Touch};
@@ -76,13 +81,50 @@ impl World {
             self.afford_host(call, 0)?;
             return Ok(Claim::default());
         }
-        let mut written = Vec::new();
+        let mut pages = Vec::new();
+        self.add_written(work, |_| false, &mut pages);
+        self.afford_pages(call, pages)
+    }
+
+    /// Refuses a launch of a graph whose copies and fills would exceed the limit. Returns the memory that they
+    /// may commit.
+    pub(crate) fn afford_graph(&mut self, call: &Call<'_>, handle: ExecutableHandle) -> Status<Claim> {
+        self.afford_host(call, 0)?;
+        let Some(plan) = self.graphs.executables.get(handle).map(|executable| Arc::clone(executable.plan())) else {
+            return Ok(Claim::default());
+        };
+        // Memory of the graph itself is allocated by the launch.
+        let steps = || plan.steps.iter().filter(|step| step.is_enabled);
+        let own: Vec<(u64, u64)> = steps().filter_map(|step| step.work.allocation()).collect();
+        if !self.nears_host_limit(own.iter().map(|(_, bytes)| bytes).sum()) {
+            return Ok(Claim::default());
+        }
+        let is_own = |address: u64| own.iter().any(|(start, bytes)| (*start..start + bytes).contains(&address));
+        let mut pages = Vec::new();
+        for step in steps() {
+            if let NodeWork::Memory(node) = &step.work {
+                let work: Work = node.op.clone().into();
+                if !gives_pages_back(&work) {
+                    self.add_written(&work, is_own, &mut pages);
+                }
+            }
+        }
+        self.afford_pages(call, pages)
+    }
+
+    /// Adds the simulated memory that work writes. `is_own` says that memory at an address is yet to be allocated.
+    fn add_written(&self, work: &Work, is_own: impl Fn(u64) -> bool, pages: &mut Vec<Range<u64>>) {
         work.touches(|touch| match touch {
-            Touch::Copy { to, bytes, .. } | Touch::Write { to, bytes } => written.push((to, bytes)),
+            Touch::Copy { to, bytes, .. } | Touch::Write { to, bytes } => {
+                if is_own(to.address()) || self.memory.containing(to.address()).is_some() {
+                    pages.push(to.host() as u64..to.host() as u64 + bytes);
+                }
+            }
             Touch::Prefetch { .. } | Touch::Discard { .. } | Touch::WriteValue { .. } | Touch::WaitValue { .. } => {}
         });
-        written.retain(|(to, _)| self.memory.containing(to.address()).is_some());
-        let pages: Vec<_> = written.iter().map(|(to, bytes)| to.host() as u64..to.host() as u64 + bytes).collect();
+    }
+
+    fn afford_pages(&mut self, call: &Call<'_>, pages: Vec<Range<u64>>) -> Status<Claim> {
         let wanted: u64 = pages.iter().map(|pages| pages.end - pages.start).sum();
         if wanted > 0 && self.most_committed() + wanted > self.host_limit.bytes() {
             let bytes = self.measure_host_memory();

@@ -25,7 +25,7 @@ fn a_preset_alone_is_that_machine() -> Result<(), TopologyError> {
 fn the_documented_example_means_what_it_says() -> Result<(), TopologyError> {
     let topology = Topology::from_toml(include_str!("example.toml"))?;
     assert_eq!((topology.driver_version, topology.numa_nodes, topology.devices.len()), (12020, 2, 11));
-    assert_eq!(topology.peers.max_peers, 16);
+    assert_eq!((topology.peers.max_peers, topology.host_memory), (16, Some(24 * GIB)));
     assert_eq!(topology.devices[3].total_memory, 16 * GIB);
     assert_eq!(topology.devices[3].context_memory, 300 * MIB);
     for ordinal in [8, 9] {

@@ -11,11 +11,12 @@ use super::super::{Topology, version};
 
 /// The whole text: what differs from the models and from the usual links, and nothing else.
 pub(in super::super) fn write(topology: &Topology) -> String {
-    let mut text = format!(
-        "driver = \"{}\"\nnuma_nodes = {}\n\n[peers]\n",
-        version::format(topology.driver_version),
-        topology.numa_nodes
-    );
+    let mut text =
+        format!("driver = \"{}\"\nnuma_nodes = {}\n", version::format(topology.driver_version), topology.numa_nodes);
+    if let Some(bytes) = topology.host_memory {
+        line(&mut text, "host_memory", &format_size(bytes));
+    }
+    text.push_str("\n[peers]\n");
     let everywhere = commonest(topology);
     let default = everywhere.map_or_else(|| "\"none\"".to_owned(), |link| format!("{{ {} }}", link_keys(&link, ", ")));
     line(&mut text, "default", &default);

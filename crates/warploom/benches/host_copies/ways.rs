@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "calls through the bare table, which is what the rest is measured by")]
 
 use warploom::sys::types::CUresult;
-use warploom::{Buffer, DeviceMemory, Devices, Driver, Stream};
+use warploom::{Buffer, DeviceMemory, Driver, Stream};
 
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 

@@ -1,10 +1,11 @@
-//! Events, relays, staging memory and answers that a context caches.
+//! Events, relays, staging memory, words and answers that a context caches.
 
 use std::sync::OnceLock;
 
-use warploom_driver::Driver;
-
 use super::PriorityRange;
+use super::profiler::ProfilerRanges;
+use super::words::Words;
+use crate::Driver;
 use crate::completion::Relays;
 use crate::event::EventPool;
 use crate::memory::StagingPool;
@@ -18,6 +19,9 @@ pub(crate) struct Cached {
     pub(crate) relays: Relays,
     /// Page-locked memory that copies go through.
     pub(crate) staging: StagingPool,
+    /// Words that streams write and wait for.
+    pub(crate) words: Words,
+    pub(super) profiler_ranges: ProfilerRanges,
     /// The driver's answer, once it was asked.
     pub(super) priorities: OnceLock<PriorityRange>,
 }
@@ -28,5 +32,6 @@ impl Cached {
         self.relays.end(driver);
         self.staging.end(driver);
         self.events.end(driver);
+        self.words.end(driver);
     }
 }

@@ -23,7 +23,9 @@ mod memory;
 mod options;
 mod primary;
 mod priority;
+mod profiler;
 mod watch;
+mod words;
 
 use std::any::Any;
 use std::fmt;
@@ -31,7 +33,6 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use self::cache::CachePreference;
-pub use self::current::Contexts;
 pub(crate) use self::current::Current;
 pub use self::error::ContextError;
 pub use self::generation::ContextId;
@@ -40,11 +41,13 @@ pub use self::limit::Limit;
 pub use self::memory::MemoryInfo;
 pub use self::options::{ContextOptions, Scheduling};
 pub use self::priority::PriorityRange;
+pub use self::profiler::ProfilerRange;
 pub use self::watch::{GenerationChange, GenerationWatch};
+
+pub(crate) use self::words::Word;
 
 use self::cached::Cached;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUctx_st};
 
 use crate::callback::{self, Home};
@@ -53,8 +56,7 @@ use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::reclaimer;
-use crate::{Device, Error, Result, Stream};
+use crate::{Device, Driver, Error, Result, Stream, reclaimer};
 
 /// A device in use: its primary context, which everything in the process shares, or one made for the purpose.
 ///
@@ -62,7 +64,7 @@ use crate::{Device, Error, Result, Stream};
 /// current context for good. Two are equal if they are the same context of the same driver.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -141,7 +143,7 @@ impl Context {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// Its cached events, relays, staging memory and answers.
+    /// Its cached events, relays, staging memory, words and answers.
     pub(crate) fn cached(&self) -> &Cached {
         &self.shared.cached
     }

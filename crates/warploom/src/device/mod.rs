@@ -9,6 +9,7 @@
 mod attribute;
 mod compute_capability;
 mod devices;
+mod driver;
 mod error;
 mod identity;
 mod pci_address;
@@ -22,13 +23,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{self, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdevice;
 
 pub use self::attribute::DeviceAttribute;
 pub use self::compute_capability::ComputeCapability;
-pub use self::devices::Devices;
 pub(crate) use self::devices::{device_of, initialize};
+pub use self::driver::Driver;
 pub use self::error::DeviceError;
 pub(crate) use self::error::list;
 pub use self::pci_address::PciAddress;
@@ -47,7 +47,7 @@ use crate::{Error, Result};
 /// ordinal.
 ///
 /// ```
-/// use warploom::{ComputeCapability, DeviceAttribute, Devices, Driver};
+/// use warploom::{ComputeCapability, DeviceAttribute, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;

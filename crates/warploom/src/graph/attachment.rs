@@ -15,16 +15,15 @@
 
 use std::ptr::{NonNull, null_mut};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{
     CUgraph, CUuserObject, CUuserObject_flags, CUuserObject_st, CUuserObjectRetain_flags,
 };
 
 use super::bundle::Bundle;
-use crate::Result;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::reclaimer::{self, Item};
+use crate::{Driver, Result};
 
 /// A bundle that a graph keeps.
 pub(crate) struct Attachment {

@@ -1,14 +1,13 @@
 //! Graphs and executables that were dropped in a callback, where CUDA must not be called.
 #![expect(unsafe_code, reason = "destroys raw graphs and executables")]
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraph_st, CUgraphExec_st};
 
 use crate::capture::RelaxedMode;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::Mark;
-use crate::{Context, Result, reclaimer};
+use crate::{Context, Driver, Result, reclaimer};
 
 /// # Safety
 ///

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
 
 use super::GraphDef;
@@ -16,7 +15,7 @@ use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Completion, Context, Device, Event, Queue, Result, Stream, callback};
+use crate::{Completion, Context, Device, Driver, Event, Queue, Result, Stream, callback};
 
 /// A graph that can be launched, made by [`GraphDef::instantiate`].
 ///
@@ -28,7 +27,7 @@ use crate::{Completion, Context, Device, Event, Queue, Result, Stream, callback}
 /// lock of the executable, which no other has.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, GraphDef};
+/// use warploom::{DevicePool, Driver, GraphDef};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -173,7 +172,7 @@ impl GraphExec {
     /// A failure to launch is the future's result.
     ///
     /// ```
-    /// # use warploom::{Devices, Driver, GraphDef};
+    /// # use warploom::{Driver, GraphDef};
     /// async fn twice(exec: &warploom::GraphExec, stream: &warploom::Stream) -> warploom::Result<()> {
     ///     exec.run(stream).await?;
     ///     exec.run(stream).await

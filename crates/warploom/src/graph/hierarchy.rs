@@ -13,7 +13,6 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
 use super::attachment::{Attachment, Prepared};
@@ -25,7 +24,7 @@ use super::{GraphError, Node};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Result, callback};
+use crate::{Context, Driver, Result, callback};
 
 /// A graph of a hierarchy, by its place in the list. The root is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,6 @@ use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUDA_HOST_NODE_PARAMS_v1;
 
 use super::Position;
@@ -15,7 +14,7 @@ use super::bundle::{Bundle, Part, Retained};
 use super::node::{Node, typed_node};
 use super::position::Place;
 use crate::callback::{Running, panicked};
-use crate::{Error, Result};
+use crate::{Driver, Error, Result};
 
 /// A node that calls a function of the host, added by [`Position::host`].
 #[derive(Clone)]
@@ -136,7 +135,7 @@ impl Position<'_> {
     /// ```
     /// use std::sync::Arc;
     /// use std::sync::atomic::{AtomicU32, Ordering};
-    /// use warploom::{Devices, Driver, GraphDef};
+    /// use warploom::{Driver, GraphDef};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -16,7 +16,7 @@ use crate::memory::Operand;
 /// It is compared with the kernel's parameters by each launch, as tuples are, and may be launched with again.
 ///
 /// ```
-/// use warploom::{ArgumentList, DevicePool, Devices, Driver, LaunchConfig};
+/// use warploom::{ArgumentList, DevicePool, Driver, LaunchConfig};
 ///
 /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -8,7 +8,7 @@ pub trait Arguments: private::PassedAll {
     /// struct, or in a table of addresses on the device. That memory, too, stays until the kernel is done.
     ///
     /// ```
-    /// use warploom::{Arguments, DevicePool, Devices, Driver, LaunchConfig};
+    /// use warploom::{Arguments, DevicePool, Driver, LaunchConfig};
     ///
     /// # const SCALE_ALL: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale_all.ptx"));
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

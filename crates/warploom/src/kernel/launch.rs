@@ -28,7 +28,7 @@ impl Kernel {
     /// between streams is the caller's.
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver, LaunchConfig};
+    /// use warploom::{DevicePool, Driver, LaunchConfig};
     ///
     /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

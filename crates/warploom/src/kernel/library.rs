@@ -9,7 +9,6 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUkernel, CUlib_st, CUlibrary, CUmodule, CUresult};
 
 use super::function::{Kernel, Shared as KernelShared, name_of};
@@ -21,7 +20,7 @@ use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::{Context, Error, LibraryError, Result, callback, reclaimer};
+use crate::{Context, Driver, Error, LibraryError, Result, callback, reclaimer};
 
 /// Code that was loaded, for every context of a driver: kernels and variables.
 ///
@@ -30,7 +29,7 @@ use crate::{Context, Error, LibraryError, Result, callback, reclaimer};
 /// used in are waited for, and it is unloaded. It holds these contexts.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

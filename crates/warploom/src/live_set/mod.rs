@@ -33,7 +33,7 @@ use crate::Result;
 ///
 /// ```
 /// use std::collections::BTreeSet;
-/// use warploom::{DevicePool, Devices, Driver, LiveSet};
+/// use warploom::{DevicePool, Driver, LiveSet};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("hgx-a100-4")?)?;

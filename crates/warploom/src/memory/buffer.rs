@@ -22,7 +22,7 @@ use crate::{Context, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, St
 /// [`Event`](crate::Event) and wait for it.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver};
+/// use warploom::{DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -214,7 +214,7 @@ impl<T: DeviceCopy> Buffer<T> {
     /// Pieces of `len` values, to be written; the last has the rest.
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver};
+    /// use warploom::{DevicePool, Driver};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

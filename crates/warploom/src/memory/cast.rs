@@ -41,7 +41,7 @@ impl<T: DeviceCopy> Buffer<T> {
     /// The same memory with values of another type. No driver call.
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver};
+    /// use warploom::{DevicePool, Driver};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

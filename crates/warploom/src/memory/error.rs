@@ -1,6 +1,6 @@
 //! Errors of allocating memory and of taking parts of it.
 
-use crate::Error;
+use crate::{Error, VolumeShape};
 
 /// Memory that cannot be allocated, or not be used like that.
 #[non_exhaustive]
@@ -150,6 +150,30 @@ pub enum MemoryError {
         width: usize,
         /// The number of rows.
         height: usize,
+        /// The number of values of the slice.
+        len: usize,
+    },
+
+    /// Planes that would overlap.
+    #[error(
+        "planes of {height} rows overlap at a distance of {plane_height}; a plane has at most as many rows as the distance"
+    )]
+    PlaneTooHigh {
+        /// The rows of a plane.
+        height: usize,
+        /// The rows from the start of a plane to the start of the next.
+        plane_height: usize,
+    },
+
+    /// A volume that exceeds the slice.
+    #[error(
+        "{} planes of {} rows of {} values, at a pitch of {} and {} rows apart, exceed {len} values; take fewer or smaller \
+         planes",
+        shape.depth(), shape.height(), shape.width(), shape.pitch(), shape.plane_height()
+    )]
+    VolumeOutOfRange {
+        /// The shape of the volume.
+        shape: VolumeShape,
         /// The number of values of the slice.
         len: usize,
     },

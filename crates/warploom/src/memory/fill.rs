@@ -74,7 +74,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     /// [padding](DeviceCopy::HAS_PADDING), for which [`SliceMut::zero`] does.
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver};
+    /// use warploom::{DevicePool, Driver};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

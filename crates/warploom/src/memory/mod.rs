@@ -23,6 +23,7 @@ mod staging;
 mod used_by;
 mod uses;
 mod virtual_memory;
+mod volume;
 
 pub use adaptor::{Counted, Counts, Limited, Logged};
 pub(crate) use allocation_ref::AllocationRef;
@@ -51,3 +52,4 @@ pub use slice::{Slice, SliceMut};
 pub(crate) use staging::StagingPool;
 pub(crate) use uses::Access;
 pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualMemoryError, VirtualOptions};
+pub use volume::{Volume, VolumeMut, VolumeShape};

@@ -27,7 +27,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
     /// No driver call on the stream that the memory was allocated on; on another one, two for the first time.
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver};
+    /// use warploom::{DevicePool, Driver};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -27,7 +27,7 @@ impl Mesh {
     /// after this one. The host never waits. So a pipeline over many devices needs no events of its own:
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver, Mesh, Topology};
+    /// use warploom::{DevicePool, Driver, Mesh, Topology};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;

@@ -39,7 +39,7 @@ use crate::{Context, Device, DevicePool, Error, Result, Topology};
 /// Contexts, at most one for each device, with access to each other's memory.
 ///
 /// ```
-/// use warploom::{Devices, Driver, Mesh, PeerOutcome, Topology};
+/// use warploom::{Driver, Mesh, PeerOutcome, Topology};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("asymmetric")?)?;

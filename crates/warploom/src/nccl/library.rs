@@ -18,7 +18,7 @@ use crate::{Context, Driver, Result, dynamic_library};
 ///
 /// ```no_run
 /// use warploom::nccl::{Nccl, Reduction};
-/// use warploom::{DevicePool, Devices, Driver};
+/// use warploom::{DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let (driver, nccl) = (Driver::load()?, Nccl::load()?);

@@ -33,7 +33,7 @@ use crate::device::same_driver;
 use crate::handle::Handle;
 use crate::live_set::backing::{Backing, Named};
 use crate::live_set::lock::Lock;
-use crate::{Device, DeviceError, Devices as _, Error, LiveSet, Result};
+use crate::{Device, DeviceError, Error, LiveSet, Result};
 
 /// The devices, other than its own, that may read and write a pool's memory: a [`LiveSet`] of [`Device`]s.
 ///
@@ -42,7 +42,7 @@ use crate::{Device, DeviceError, Devices as _, Error, LiveSet, Result};
 /// call.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, LiveSet};
+/// use warploom::{DevicePool, Driver, LiveSet};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;

@@ -1,10 +1,8 @@
 //! Loading compiled code as a library.
 #![expect(unsafe_code, reason = "loads binaries, for which the caller vouches")]
 
-use warploom_driver::Driver;
-
 use super::{CodeKind, NvrtcError, ObjectCode};
-use crate::{JitOptions, Library, Result};
+use crate::{Driver, JitOptions, Library, Result};
 
 impl ObjectCode {
     /// Loads it, if it is PTX. The library knows the lowered names: [`Library::kernel`] takes the name

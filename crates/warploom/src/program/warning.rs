@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use warploom_driver::{Driver, DriverVersion};
+use warploom_driver::DriverVersion;
 
 use super::{Compiled, ObjectCode};
+use crate::Driver;
 
 /// A warning that a driver may refuse code. It may still work.
 #[non_exhaustive]

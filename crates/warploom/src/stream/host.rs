@@ -23,7 +23,7 @@ impl Stream {
     /// that waits holds up others.
     ///
     /// ```
-    /// use warploom::{Devices, Driver};
+    /// use warploom::Driver;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -18,19 +18,21 @@ mod host;
 mod info;
 mod options;
 mod order;
+mod word;
 
 pub use error::StreamError;
 pub use host::HostTask;
 pub use info::CaptureStatus;
 pub use options::{Priority, StreamOptions};
+pub use word::{Comparison, StreamWord, WordValue};
 
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use warploom_driver::ResultExt as _;
 use warploom_driver::sys::types::{CUstream, CUstream_st};
-use warploom_driver::{Driver, ResultExt as _};
 
 use self::default::ThreadKey;
 use self::info::StreamInfo;
@@ -38,7 +40,7 @@ use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{CaptureError, Context, Device, Result, callback, capture, reclaimer};
+use crate::{CaptureError, Context, Device, Driver, Result, callback, capture, reclaimer};
 
 /// A queue of work on a device: its work runs in order, and in no order with other streams until a
 /// [wait](Stream::wait) makes one.
@@ -46,7 +48,7 @@ use crate::{CaptureError, Context, Device, Result, callback, capture, reclaimer}
 /// A clone is another handle to the same stream. Two are equal if they are the same stream.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

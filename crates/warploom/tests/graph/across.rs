@@ -1,7 +1,7 @@
 //! Graphs with memory and nodes of several devices.
 
 use warploom::leaks::Leaks;
-use warploom::{AccessLayer, DeviceMemory, DevicePool, Devices as _, GraphDef, LiveSet as _, PeerError};
+use warploom::{AccessLayer, DeviceMemory, DevicePool, GraphDef, LiveSet as _, PeerError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, assert_sound, open};

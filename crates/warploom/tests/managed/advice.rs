@@ -3,7 +3,7 @@
 
 use warploom::sys::types::{CUmem_advise, CUresult};
 use warploom::{
-    Buffer, DeviceError, DeviceMemory, Devices, Error, Function, Host, LiveSet, Location, LocationError, ManagedBuffer,
+    Buffer, DeviceError, DeviceMemory, Error, Function, Host, LiveSet, Location, LocationError, ManagedBuffer,
     ManagedError, ManagedPool, ManagedRange, NumaId, Result,
 };
 use warploom_sim::Mode;

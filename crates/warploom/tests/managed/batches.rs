@@ -2,9 +2,8 @@
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    DeviceError, DeviceMemory, Devices, Error, Function, Host, Location, LocationError, Locations, ManagedBuffer,
-    ManagedError, ManagedPool, ManagedRange, MemoryError, NumaId, discard_batch, discard_prefetch_batch,
-    prefetch_batch,
+    DeviceError, DeviceMemory, Error, Function, Host, Location, LocationError, Locations, ManagedBuffer, ManagedError,
+    ManagedPool, ManagedRange, MemoryError, NumaId, discard_batch, discard_prefetch_batch, prefetch_batch,
 };
 use warploom_sim::Mode;
 use warploom_sim::fault::{Plan, Rule};

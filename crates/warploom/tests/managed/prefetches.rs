@@ -1,7 +1,7 @@
 //! Prefetches of managed memory.
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Error, Function, Host, Location, ManagedError, ManagedPool, ManagedRange, NumaId};
+use warploom::{DevicePool, Error, Function, Host, Location, ManagedError, ManagedPool, ManagedRange, NumaId};
 use warploom_sim::Mode;
 use warploom_sim::topology::{DeviceModel, Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode, open};

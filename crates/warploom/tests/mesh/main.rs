@@ -19,9 +19,7 @@ mod watching;
 use std::ptr::null_mut;
 
 use warploom::sys::types::CUresult;
-use warploom::{
-    Context, DevicePool, Devices, Driver, EnableReport, Function, Mesh, PeerOutcome, Result, Stream, Topology,
-};
+use warploom::{Context, DevicePool, Driver, EnableReport, Function, Mesh, PeerOutcome, Result, Stream, Topology};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::{DeviceModel, PeerLink, Topology as Wiring, TopologyBuilder};
 use warploom_sim::{Machine, Mode};

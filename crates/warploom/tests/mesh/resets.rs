@@ -1,7 +1,7 @@
 //! A mesh after a device was reset (S3.26 to S3.28).
 #![expect(unsafe_code, reason = "resets devices, and answers for what was made in them")]
 
-use warploom::{Context, ContextError, Devices, Error, Mesh, PeerOutcome, Result};
+use warploom::{Context, ContextError, Error, Mesh, PeerOutcome, Result};
 use warploom_testkit::{TestResult, call};
 
 use super::{Site, pairs_that_are};

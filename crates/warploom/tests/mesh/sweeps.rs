@@ -1,6 +1,6 @@
 //! A mesh with each of its driver calls failing (S3.9).
 
-use warploom::{CopyPolicy, DeviceMemory, DevicePool, Devices, Driver, Error, LiveSet, Mesh, Result, Topology};
+use warploom::{CopyPolicy, DeviceMemory, DevicePool, Driver, Error, LiveSet, Mesh, Result, Topology};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Mode, Order};

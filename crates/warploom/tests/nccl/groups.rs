@@ -1,6 +1,5 @@
 //! Groups: nothing happens before they are run, and then all at once.
 
-use warploom::Devices;
 use warploom::nccl::{NcclError, Reduction};
 use warploom_testkit::{TestResult, budget};
 

@@ -13,7 +13,7 @@ mod sweep;
 
 use fake::Fake;
 use warploom::nccl::{Communicator, Nccl, NcclError};
-use warploom::{Context, DevicePool, Devices, Driver, Error, Result, Stream};
+use warploom::{Context, DevicePool, Driver, Error, Result, Stream};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::{ASYNCHRONOUS, TestResult, assert_sound, open};

@@ -3,7 +3,7 @@
 use std::thread;
 
 use warploom::nccl::Reduction;
-use warploom::{Buffer, DevicePool, Devices, Result};
+use warploom::{Buffer, DevicePool, Result};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, assert_sound, open};

@@ -1,7 +1,7 @@
 //! Operations that are refused before NCCL is called.
 
 use warploom::nccl::{Nccl, NcclError, NcclVersion, Reduction};
-use warploom::{ContextError, ContextOptions, DeviceError, DevicePool, Devices, Driver, Error};
+use warploom::{ContextError, ContextOptions, DeviceError, DevicePool, Driver, Error};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, open};

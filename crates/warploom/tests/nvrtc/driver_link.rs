@@ -3,7 +3,7 @@
 
 use warploom::program::link::Backend;
 use warploom::program::{Architecture, Cached, CodeKind, LinkError, Linker, MemoryCache, ObjectCode};
-use warploom::{Context, DevicePool, Devices as _, Driver, Error, LaunchConfig, Library, Result};
+use warploom::{Context, DevicePool, Driver, Error, LaunchConfig, Library, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};

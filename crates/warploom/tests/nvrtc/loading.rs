@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "loads binaries, and launches a kernel")]
 
 use warploom::program::{Architecture, CodeKind, CompileOptions, Nvrtc, NvrtcError, ObjectCode, Program, Target};
-use warploom::{DevicePool, Devices, Error, JitOptions, LaunchConfig, LibraryError};
+use warploom::{DevicePool, Error, JitOptions, LaunchConfig, LibraryError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, driver_tests, open};

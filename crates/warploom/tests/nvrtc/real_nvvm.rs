@@ -6,7 +6,7 @@ use warploom::program::{
     Architecture, Cached, CompileOptions, Linker, MemoryCache, NvJitLink, Nvvm, NvvmError, NvvmProgram, ObjectCode,
     Target,
 };
-use warploom::{DevicePool, Devices, Driver, LaunchConfig, Result};
+use warploom::{DevicePool, Driver, LaunchConfig, Result};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, on_cuda, open};

@@ -17,7 +17,7 @@ mod threads;
 
 use std::collections::BTreeSet;
 
-use warploom::{DevicePool, Devices, Driver, LiveSet, PeerSet, Result};
+use warploom::{DevicePool, Driver, LiveSet, PeerSet, Result};
 use warploom_sim::topology::{DeviceModel, PeerLink, Topology, TopologyBuilder};
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::{TestResult, open};

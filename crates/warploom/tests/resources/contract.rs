@@ -6,9 +6,9 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use warploom::{
-    Buffer, Context, Counted, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Host, Limited, Logged,
-    ManagedMemory, ManagedPool, MemoryError, OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered,
-    Synchronous, SynchronousResource, VirtualMemory,
+    Buffer, Context, Counted, DeviceMemory, DevicePool, Driver, Error, Function, Host, Limited, Logged, ManagedMemory,
+    ManagedPool, MemoryError, OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, Synchronous,
+    SynchronousResource, VirtualMemory,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};

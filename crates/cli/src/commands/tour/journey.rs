@@ -1,6 +1,6 @@
 //! A buffer travels over all devices and comes home, from a pool that all of them may use.
 
-use warploom::{CopyPolicy, DevicePool, Devices as _, Driver, Function, LiveSet as _, Mesh, Result, Topology};
+use warploom::{CopyPolicy, DevicePool, Driver, Function, LiveSet as _, Mesh, Result, Topology};
 
 use super::{StepResult, noise};
 use crate::report::{Check, Findings};

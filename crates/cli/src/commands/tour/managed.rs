@@ -1,6 +1,6 @@
 //! Managed memory: the host and the device take turns at one address.
 
-use warploom::{DeviceAttribute, Devices as _, Driver, Function, Host, ManagedMemory, Result, prefetch_batch};
+use warploom::{DeviceAttribute, Driver, Function, Host, ManagedMemory, Result, prefetch_batch};
 
 use super::{StepResult, noise};
 use crate::report::{Check, Findings};

@@ -19,7 +19,7 @@ mod races;
 mod resources;
 mod what_if;
 
-use warploom::{DevicePool, Devices as _, Driver, Result, Stream};
+use warploom::{DevicePool, Driver, Result, Stream};
 
 use super::devices;
 use crate::choice::Opened;

@@ -45,10 +45,11 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
         return Err(call.uncapturable(&mut world, queue, "the launch of a graph"));
     }
     call.check_legacy(&mut world, queue)?;
-    world.afford_host(call, 0)?;
+    let claim = world.afford_graph(call, handle)?;
     reserve_stacks(call, &mut world, handle)?;
     let kernels = Arc::new(Kernels { core: Arc::downgrade(call.core()), function: call.function() });
-    world.launch_graph(queue, handle, kernels)?;
+    let end = world.launch_graph(queue, handle, kernels)?;
+    world.claim_host(end, claim);
     call.get_going(&mut world, queue)
 }
 

@@ -35,6 +35,16 @@ pub(crate) enum NodeWork {
     Conditional(Arc<ConditionalNode>),
 }
 
+impl NodeWork {
+    /// The address and the bytes of an allocation.
+    pub(crate) fn allocation(&self) -> Option<(u64, u64)> {
+        match self {
+            NodeWork::Alloc(node) => Some((node.address, node.bytes)),
+            _ => None,
+        }
+    }
+}
+
 // A program may have a million of them.
 const _: () = assert!(size_of::<NodeWork>() <= 24, "work is small");
 

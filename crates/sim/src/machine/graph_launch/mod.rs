@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use smallvec::SmallVec;
-use warploom_engine::{QueueId, settle};
+use warploom_engine::{OpId, QueueId, settle};
 
 pub(crate) use shared::StartsKernels;
 
@@ -36,13 +36,13 @@ use crate::machine::world::{Work, World};
 use crate::trace::Activity;
 
 impl World {
-    /// Enqueues a launch of an executable on a stream.
+    /// Enqueues a launch of an executable on a stream. Returns the op of its end.
     pub(crate) fn launch_graph(
         &mut self,
         queue: QueueId,
         handle: ExecutableHandle,
         kernels: Arc<dyn StartsKernels>,
-    ) -> Status {
+    ) -> Status<OpId> {
         let executable = self.graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
         let (plan, last, id) = (Arc::clone(executable.plan()), executable.last, executable.id);
         let (references, defaults) = (Arc::clone(&executable.references), Arc::clone(&executable.defaults));
@@ -93,7 +93,7 @@ impl World {
             executable.last = Some(end);
         }
         settle(self);
-        outcome
+        outcome.map(|()| end)
     }
 
     /// Queues for the nodes of other contexts than the launching stream's.

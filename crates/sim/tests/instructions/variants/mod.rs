@@ -11,5 +11,6 @@ pub(crate) mod integer;
 pub(crate) mod matrix;
 pub(crate) mod product;
 pub(crate) mod sparse;
+pub(crate) mod video;
 pub(crate) mod warp;
 pub(crate) mod wmma;

@@ -33,7 +33,7 @@ fn unknown_keys() {
     refused(
         "drivers = \"12.2\"\n",
         "line 1, column 1: unknown key \"drivers\", did you mean \"driver\"?; known are driver, preset, numa_nodes, \
-         device, peers, peer",
+         host_memory, device, peers, peer",
     );
     refused(
         "[[device]]\nmodel = \"h100\"\n\n[[device]]\nmodel = \"h100\"\n  memroy = \"80 GiB\"\n",
@@ -61,7 +61,7 @@ fn unknown_keys() {
 fn the_first_of_several_unknown_keys_is_named() {
     refused(
         "zeta = 1\nalpha = 2\n",
-        "line 1, column 1: unknown key \"zeta\"; known are driver, preset, numa_nodes, device, peers, peer",
+        "line 1, column 1: unknown key \"zeta\"; known are driver, preset, numa_nodes, host_memory, device, peers, peer",
     );
 }
 
@@ -70,6 +70,10 @@ fn wrong_types() {
     refused("driver = 12.2", "line 1, column 10: driver: expected a version in quotes such as \"12.2\", found a float");
     refused("preset = [\"h200\"]", "line 1, column 10: preset: expected a string, found an array");
     refused("numa_nodes = \"two\"", "line 1, column 14: numa_nodes: expected an integer, found a string");
+    refused(
+        "host_memory = true",
+        "line 1, column 15: host_memory: expected a size such as \"80 GiB\" or a number of bytes, found a boolean",
+    );
     refused(
         "[device]\nmodel = \"h100\"\n",
         "line 1, column 1: device: expected an array of tables, each with its [[header]], found a table",

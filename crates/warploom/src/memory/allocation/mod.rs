@@ -22,7 +22,7 @@ use crate::memory::managed::{ManagedState, asks_managed};
 use crate::memory::pool::graph_pool;
 use crate::memory::resource::{AnyOrdered, Synchronous, refuse_captured};
 use crate::memory::uses::{Access, Uses};
-use crate::{CaptureError, Context, Device, Result, Stream};
+use crate::{CaptureError, Context, Device, Error, Result, Stream};
 
 /// Memory, and the owner that frees it.
 pub(crate) struct Allocation {
@@ -164,6 +164,19 @@ impl Allocation {
         }
     }
 
+    /// Memory of the host that the program has registered with the driver, and unregisters itself.
+    ///
+    /// # Safety
+    ///
+    /// The bytes are there, and registered in the context, for as long as the value and the work enqueued with
+    /// it.
+    pub(in crate::memory) unsafe fn registered(memory: (CUdeviceptr, usize), context: &Context) -> Allocation {
+        // SAFETY: the caller's promise is the one that is asked for.
+        let mut allocation = unsafe { Allocation::foreign(memory, context, None) };
+        allocation.is_pinned = true;
+        allocation
+    }
+
     #[inline]
     pub(in crate::memory) fn address(&self) -> CUdeviceptr {
         self.address
@@ -288,6 +301,20 @@ impl Allocation {
     pub(in crate::memory) fn settle(&self) -> Result<()> {
         self.context().check_generation()?;
         self.uses.settle(self.home())
+    }
+
+    /// Waits until no stream uses the memory any more. A stream that cannot be waited for is waited for with
+    /// everything else in its context. The first error, and `true` if a stream may still use the memory.
+    pub(in crate::memory) fn settle_by_all_means(&self) -> (Result<()>, bool) {
+        let (mut settled, mut is_used) = (Ok(()), false);
+        for stream in self.uses.streams() {
+            let Err(error) = stream.for_teardown().drain() else { continue };
+            // Nothing runs any more in a context that is lost.
+            let is_over = |error: &Error| error.is_context_fatal();
+            is_used |= !is_over(&error) && stream.context().synchronize().is_err_and(|error| !is_over(&error));
+            settled = settled.and(Err(error));
+        }
+        (settled, is_used)
     }
 
     /// Forgets the streams that used the memory; the caller knows that they are done with it.

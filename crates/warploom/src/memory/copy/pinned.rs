@@ -24,7 +24,7 @@ use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
 /// awaiting it, while no thread waits.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
+/// use warploom::{DevicePool, Driver, PinnedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -11,7 +11,7 @@ use super::driver_location::{NOWHERE, from_ordinal};
 use crate::device::same_driver;
 use crate::live_set::backing::{Backing, Named};
 use crate::live_set::lock::Lock;
-use crate::{Devices as _, Error, Host, LiveSet, Location, ManagedError, Result};
+use crate::{Error, Host, LiveSet, Location, ManagedError, Result};
 
 const WHAT: &str = "accessed_by";
 
@@ -23,7 +23,7 @@ const WHAT: &str = "accessed_by";
 /// removals first. If one of them fails, those before it are taken back; see [`ManagedError::PartlyAdvised`].
 ///
 /// ```
-/// use warploom::{Devices, Driver, Host, LiveSet, ManagedMemory};
+/// use warploom::{Driver, Host, LiveSet, ManagedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;

@@ -13,16 +13,13 @@
 use std::ptr::{NonNull, with_exposed_provenance_mut};
 use std::sync::OnceLock;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::ManagedBuffer;
 use crate::live_set::lock::Lock;
 use crate::memory::allocation::Allocation;
 use crate::memory::host_borrows::HostBorrow;
-use crate::{
-    DeviceAttribute, DeviceCopy, Devices as _, Error, HostSlice, HostSliceMut, ManagedError, MemoryError, Result,
-};
+use crate::{DeviceAttribute, DeviceCopy, Driver, Error, HostSlice, HostSliceMut, ManagedError, MemoryError, Result};
 
 /// Pages are at least that large.
 const PAGE: CUdeviceptr = 4096;

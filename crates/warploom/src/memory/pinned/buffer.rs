@@ -18,7 +18,7 @@ use crate::{Buffer, CastError, DeviceCopy, MemoryError, Result, SynchronousResou
 /// ([`Buffer::into_pinned`]).
 ///
 /// ```
-/// use warploom::{Devices, Driver, PinnedMemory};
+/// use warploom::{Driver, PinnedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -18,7 +18,7 @@ use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Re
 ///
 /// ```
 /// use warploom::capture::Relaxed;
-/// use warploom::{Devices, Driver, GraphPool};
+/// use warploom::{Driver, GraphPool};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

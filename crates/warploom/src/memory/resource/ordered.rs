@@ -79,7 +79,7 @@ pub(in crate::memory) fn refuse_captured(name: impl FnOnce() -> &'static str, st
 /// A resource that allocates buffers in the order of a stream.
 ///
 /// ```
-/// use warploom::{Buffer, DevicePool, Devices, Driver, OrderedResource, Queue, Result};
+/// use warploom::{Buffer, DevicePool, Driver, OrderedResource, Queue, Result};
 ///
 /// fn identity(from: &impl OrderedResource, rows: usize, queue: &impl Queue) -> Result<Buffer<f32>> {
 ///     let host: Vec<f32> = (0..rows * rows).map(|at| f32::from(u8::from(at % (rows + 1) == 0))).collect();

@@ -80,7 +80,7 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
 /// A resource that allocates buffers without a stream.
 ///
 /// ```
-/// use warploom::{DeviceMemory, Devices, Driver, SynchronousResource};
+/// use warploom::{DeviceMemory, Driver, SynchronousResource};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -33,7 +33,7 @@ use crate::{Buffer, Context, DeviceCopy, MemoryError, Result, Slice, SliceMut};
 /// before.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver};
+/// use warploom::{DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -54,7 +54,7 @@ pub struct Rows<'a, T: DeviceCopy = u8> {
 /// Rows of values on a device, borrowed to be written; see [`Rows`].
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver};
+/// use warploom::{DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

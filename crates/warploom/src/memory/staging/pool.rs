@@ -5,14 +5,13 @@ use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CU_MEMHOSTALLOC_DEVICEMAP;
 
 use super::{BLOCK, CHUNK, IN_TURNS, KEPT};
 use crate::capture::RelaxedMode;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
-use crate::{Context, Result};
+use crate::{Context, Driver, Result};
 
 /// Memory of the host that a copy goes through: chunks for the pieces that are on their way.
 pub(super) struct Block {

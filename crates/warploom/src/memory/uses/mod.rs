@@ -183,6 +183,12 @@ impl Uses {
         (streams.filter(|stream| Some(stream) != home && is_alive(stream)).collect(), order)
     }
 
+    /// The streams that have met the memory so far, but for those whose context is over.
+    pub(super) fn streams(&self) -> Vec<Stream> {
+        let known = self.lock();
+        known.all.iter().map(|met| &met.stream).filter(|stream| is_alive(stream)).cloned().collect()
+    }
+
     /// Waits for every stream that has met the memory so far, the home included, while others may meet it.
     pub(super) fn wait(&self, home: Option<&Stream>) -> Result<()> {
         let met: Vec<Stream> = self.lock().all.iter().map(|met| met.stream.clone()).collect();

@@ -14,7 +14,7 @@ use crate::{Buffer, DeviceCopy, Error, MemoryError, Result, VirtualMemoryError};
 /// buffer.
 ///
 /// ```
-/// use warploom::{Devices, Driver, VirtualMemory};
+/// use warploom::{Driver, VirtualMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

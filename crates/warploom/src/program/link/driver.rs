@@ -4,7 +4,6 @@
 use std::ffi::CString;
 use std::ptr::{null_mut, without_provenance_mut};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUjit_option, CUjitInputType, CUlinkState};
 
 use super::LinkError;
@@ -13,7 +12,7 @@ use crate::context::Current;
 use crate::diagnostics::{self, Subject};
 use crate::kernel::jit::{Logs, RawOptions};
 use crate::program::{Architecture, CodeKind, ObjectCode};
-use crate::{Context, Result};
+use crate::{Context, Driver, Result};
 
 /// The size of a log buffer: it has lines for every kernel, and lives as long as the link.
 const ROOM: u32 = 4 << 20;

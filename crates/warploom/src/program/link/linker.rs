@@ -77,7 +77,6 @@ impl Linker {
     /// but LTO-IR.
     ///
     /// ```
-    /// use warploom::Devices as _;
     /// use warploom::program::{CodeKind, Linker, ObjectCode};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let driver = warploom::Driver::open(&warploom_sim::Machine::builder().start()?)?;
