@@ -110,6 +110,8 @@ pub use kernel::{
 };
 pub use live_set::LiveSet;
 pub use location::{Host, Location, LocationError, NumaId};
+#[cfg(feature = "bytemuck")]
+pub use memory::Plain;
 pub use memory::{
     AccessedBy, Buffer, CastError, CopyError, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool,
     FreeError, Granularity, GraphPool, GrowError, HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer,

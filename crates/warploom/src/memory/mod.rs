@@ -15,6 +15,8 @@ mod host_borrows;
 mod managed;
 mod operand;
 mod pinned;
+#[cfg(feature = "bytemuck")]
+mod plain;
 mod pool;
 mod resource;
 mod rows;
@@ -45,6 +47,8 @@ pub use managed::{
 };
 pub(crate) use operand::{MemoryKind, Operand};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
+#[cfg(feature = "bytemuck")]
+pub use plain::Plain;
 pub use pool::{DevicePool, GraphPool, ManagedPool, PinnedPool, PoolOptions, PoolStatistics, Reuse};
 pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResource};
 pub use rows::{Rows, RowsMut};
