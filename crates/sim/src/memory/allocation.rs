@@ -95,7 +95,7 @@ pub(crate) struct Registry {
     /// Bytes by where they are.
     held: SmallVec<[(Side, u64); 4]>,
     next_id: u64,
-    /// Goes up with every allocation and free.
+    /// Goes up with every allocation, free and change of access.
     version: u64,
     /// Allocations that were freed, while the machine checks.
     pub(crate) freed: FreedAllocations,
@@ -118,9 +118,14 @@ impl Registry {
         self.next_id - 1
     }
 
-    /// A number that changes with every allocation and free.
+    /// A number that changes with every allocation, free and change of access to a pool.
     pub(crate) fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Has running kernels look again at which memory they can reach.
+    pub(crate) fn note_access_change(&mut self) {
+        self.version += 1;
     }
 
     pub(crate) fn insert(&mut self, allocation: Allocation) {

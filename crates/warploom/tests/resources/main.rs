@@ -3,6 +3,7 @@
 mod adaptors;
 mod cached;
 mod contract;
+mod default;
 mod found_pools;
 mod free_after;
 #[path = "../gate/mod.rs"]

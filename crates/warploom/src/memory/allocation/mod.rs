@@ -340,7 +340,10 @@ impl Allocation {
             Owner::Ordered { home, .. } if home == stream => Ok(()),
             // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
-            _ => self.uses.meet(stream, self.home()),
+            _ => {
+                self.note_accessor(stream.device());
+                self.uses.meet(stream, self.home())
+            }
         }
     }
 
@@ -349,8 +352,17 @@ impl Allocation {
     pub(in crate::memory) fn meet_launches(&self, stream: &Stream) -> Result<()> {
         match &self.owner {
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
-            _ => self.uses.meet_launches(stream, self.home()),
+            _ => {
+                self.note_accessor(stream.device());
+                self.uses.meet_launches(stream, self.home())
+            }
         }
+    }
+
+    /// Has the memory's device remember that work of a device is going to use it.
+    #[inline]
+    pub(in crate::memory) fn note_accessor(&self, accessor: &Device) {
+        self.context().device().note_accessor(accessor);
     }
 
     /// Records the access that was enqueued on a stream that has met the memory.
@@ -366,17 +378,19 @@ impl Allocation {
         let bytes = self.bytes;
         match &self.owner {
             Owner::Ordered { resource, .. } => Some(
-                refuse_captured(|| resource.name(), stream).and_then(|()| resource.allocate_raw(bytes, stream)).map(
-                    // SAFETY: the resource has allocated it just now, in the order of the stream.
-                    |address| unsafe {
-                        Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
-                    },
-                ),
+                refuse_captured(|| resource.name(), stream)
+                    .and_then(|()| if bytes == 0 { Ok(0) } else { resource.allocate_raw(bytes, stream) })
+                    .map(
+                        // SAFETY: the resource has allocated it just now, in the order of the stream, unless
+                        // there are no bytes.
+                        |address| unsafe {
+                            Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
+                        },
+                    ),
             ),
             Owner::Synchronous { resource } => Some(
-                resource
-                    .allocate_raw(bytes)
-                    // SAFETY: the resource has allocated it just now.
+                (if bytes == 0 { Ok(0) } else { resource.allocate_raw(bytes) })
+                    // SAFETY: the resource has allocated it just now, unless there are no bytes.
                     .map(|address| unsafe { Allocation::synchronous((address, bytes), Arc::clone(resource)) }),
             ),
             Owner::Graph { .. } => Some(graph_pool::allocate(bytes, stream)),
