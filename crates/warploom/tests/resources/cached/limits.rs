@@ -58,6 +58,18 @@ driver_tests! {
         assert_eq!(cache.release_unused()?, 0);
     }
 
+    fn a_buffer_of_no_bytes_takes_none(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let cache = Cached::new(&DevicePool::new(&context)?);
+        budget(driver, &[], || -> warploom::Result<()> {
+            let empty = cache.allocate::<u8>(0, &stream)?;
+            assert_eq!((empty.as_raw(), empty.len()), (0, 0));
+            Ok(())
+        })?;
+        assert_eq!(cache.statistics(), Default::default());
+    }
+
     fn sizes_that_overflow_are_refused(driver) {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
