@@ -3,13 +3,18 @@
 //! Each file in `compile_fail/` has the messages beside it, for the toolchain of `rust-toolchain.toml`. After
 //! a change that moves a function or rewords a bound, write them anew with
 //! `TRYBUILD=overwrite cargo test -p warploom --test compile_fail` and read the difference.
+#![expect(unsafe_code, reason = "compiles unsafe calls, and runs none")]
+
+use std::sync::Arc;
 
 use warploom::capture::{Body, Capture, Captured, Capturing, Done, Fork, Relaxed, ThreadLocal};
 use warploom::graph::{Adjacency, Condition, Node};
 use warploom::{
-    AccessedBy, Buffer, CallCounter, CallRecorder, CopyOptions, Device, DeviceMemory, DevicePool, FreeError, GraphDef,
-    GraphPool, Host, LiveSet as _, Location, ManagedBuffer, Mesh, OrderedResource, PeerSet, Pending, PinnedBuffer,
-    PinnedMemory, Queue, Result, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch, prefetch_batch,
+    AccessedBy, Buffer, CallCounter, CallRecorder, Context, CopyOptions, Device, DeviceMemory, DevicePool, FreeError,
+    GraphDef, GraphExec, GraphPool, Host, Kernel, LaunchConfig, LiveSet, Location, ManagedBuffer, ManagedPool, Mesh,
+    Occupancy, OrderedResource, PeerSet, Pending, PinnedBuffer, PinnedMemory, Queue, Result, Stream, StreamOrdered,
+    StreamWord, TypedKernel, VolumeShape, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch,
+    prefetch_batch,
 };
 use warploom_testkit::implements;
 
@@ -174,6 +179,54 @@ mod with_stream {
 
     fn between_devices(mesh: &Mesh, from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
         mesh.copy(from, to, queue)?.synchronize()
+    }
+
+    fn volumes(from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
+        let shape = VolumeShape::packed(2, 2, 2);
+        from.volume(shape)?.copy_to(to.volume_mut(shape)?, queue)
+    }
+
+    unsafe fn launches(
+        kernel: &Kernel,
+        typed: &TypedKernel<(&mut [u8],)>,
+        (config, occupancy): (&LaunchConfig, &Occupancy<'_>),
+        to: &mut Buffer<u8>,
+        queue: &impl Queue,
+    ) -> Result<u32> {
+        // SAFETY: it is not run.
+        unsafe {
+            kernel.launch(queue, config, (&mut *to,))?;
+            typed.launch(queue, config, (to,))?;
+        }
+        Ok(occupancy.max_cluster_size(config, queue)? + occupancy.max_active_clusters(config, queue)?)
+    }
+
+    fn graphs(exec: &GraphExec, stream: &Stream) -> Result<()> {
+        exec.upload(stream)?;
+        exec.launch(stream)
+    }
+
+    unsafe fn free_order(resource: &Arc<dyn StreamOrdered>, pool: &ManagedPool, stream: &Stream) -> Result<()> {
+        let allocated: ManagedBuffer = pool.allocate(4, stream)?;
+        drop(allocated);
+        let address = resource.allocate_raw(4, stream)?;
+        // SAFETY: it is not run.
+        unsafe {
+            resource.deallocate_raw(address, 4, stream)?;
+            ManagedBuffer::<u8>::from_ordered(address, 4, resource, stream).map(drop)
+        }
+    }
+
+    fn default_resource(context: &Context, word: &StreamWord, queue: &impl Queue) -> Result<()> {
+        context.default_resource()?.allocate::<u8>(4, queue)?;
+        word.write(1, queue)
+    }
+
+    /// S1.4: a device, or a host.
+    fn locations(buffer: &ManagedBuffer, device: Device, queue: &impl Queue) -> Result<bool> {
+        buffer.set_preferred_location(&device)?;
+        buffer.prefetch(Host::Any, queue)?;
+        LiveSet::insert(&buffer.accessed_by(), device)
     }
 }
 

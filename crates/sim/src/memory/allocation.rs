@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 use super::backing::{Backing, Home};
-use super::shadow::{AllocationInfo, FreedAllocations, Tracked};
+use super::shadow::{AllocationInfo, FreedAllocations, Owner, Tracked};
 use super::sim_address::{Side, SimAddress};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
@@ -68,6 +68,15 @@ impl Allocation {
     pub(crate) fn info(&self) -> Option<AllocationInfo> {
         let tracked = self.tracked.as_ref()?;
         Some(AllocationInfo::new((self.base, self.size), self.id, self.side, &tracked.born))
+    }
+
+    /// The allocation for a report or, if the program hands out blocks of it, the block of an address.
+    pub(crate) fn info_at(&self, address: u64) -> Option<AllocationInfo> {
+        let blocks = self.tracked.as_ref()?.blocks.as_ref();
+        match blocks.map(|blocks| blocks.owner(address - self.base).0) {
+            Some(Owner::Lent(block)) => Some(block.info(self.base, self.side)),
+            _ => self.info(),
+        }
     }
 
     /// The part of it that starts at `address`; the caller has checked that it is inside.
