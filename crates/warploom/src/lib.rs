@@ -110,13 +110,14 @@ pub use kernel::{
 pub use live_set::LiveSet;
 pub use location::{Host, Location, LocationError, NumaId};
 pub use memory::{
-    AccessedBy, Advice, Buffer, CopyError, CopyOptions, Counted, Counts, DefaultResource, DeviceCopy, DeviceMemory,
-    DevicePool, FreeError, Granularity, GraphPool, GrowError, HostSlice, HostSliceMut, Limited, Locations, Logged,
-    ManagedBuffer, ManagedError, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, MemoryError,
-    OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions,
-    PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous,
-    SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions, Volume, VolumeMut, VolumeShape,
-    WeakAllocation, advise, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch, prefetch_batch,
+    AccessedBy, Advice, Buffer, CacheOptions, CacheStatistics, Cached, CopyError, CopyOptions, Counted, Counts,
+    DefaultResource, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GraphPool, GrowError, HostSlice,
+    HostSliceMut, Limited, Locations, Logged, ManagedBuffer, ManagedError, ManagedMemory, ManagedPool, ManagedRange,
+    ManagedRangeMut, MemoryError, OrderedResource, OtherStreams, Pending, PinnedBuffer, PinnedMemory, PinnedOptions,
+    PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, SourceOrder,
+    StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions, Volume,
+    VolumeMut, VolumeShape, WeakAllocation, advise, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch,
+    prefetch_batch,
 };
 pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
 pub use peers::{AccessLayer, AccessLevel, DeviceRef, PeerError, PeerSet};

@@ -8,12 +8,13 @@
 use std::sync::Arc;
 
 use warploom::capture::{Body, Capture, Captured, Capturing, Done, Fork, Relaxed, ThreadLocal};
-use warploom::graph::Condition;
+use warploom::graph::{Adjacency, Condition, Node};
 use warploom::{
-    Buffer, CallCounter, CallRecorder, Context, CopyOptions, Device, DeviceMemory, DevicePool, FreeError, GraphDef,
-    GraphExec, GraphPool, Host, Kernel, LaunchConfig, LiveSet, ManagedBuffer, ManagedPool, Mesh, Occupancy,
-    OrderedResource, Pending, PinnedBuffer, PinnedMemory, Queue, Result, Stream, StreamOrdered, StreamWord,
-    TypedKernel, VolumeShape, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch, prefetch_batch,
+    AccessedBy, Buffer, CallCounter, CallRecorder, Context, CopyOptions, Device, DeviceMemory, DevicePool, FreeError,
+    GraphDef, GraphExec, GraphPool, Host, Kernel, LaunchConfig, LiveSet, Location, ManagedBuffer, ManagedPool, Mesh,
+    Occupancy, OrderedResource, PeerSet, Pending, PinnedBuffer, PinnedMemory, Queue, Result, Stream, StreamOrdered,
+    StreamWord, TypedKernel, VolumeShape, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch,
+    prefetch_batch,
 };
 use warploom_testkit::implements;
 
@@ -29,6 +30,77 @@ fn programs_that_misuse_the_core_do_not_compile() {
 #[test]
 fn programs_that_misuse_a_group_do_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/nccl/*.rs");
+}
+
+/// Code whose origin is unknown.
+#[cfg(feature = "nvrtc")]
+#[test]
+fn programs_that_forge_compiled_code_do_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/nvrtc/*.rs");
+}
+
+/// Deserialising would let any message become code that is loaded without checks.
+#[cfg(all(feature = "nvrtc", feature = "serde"))]
+#[test]
+fn code_is_deserialised_as_untrusted_code_only() {
+    use warploom::program::{ObjectCode, UntrustedCode};
+    let read = [
+        implements!(ObjectCode: serde::Serialize),
+        implements!(ObjectCode: serde::de::DeserializeOwned),
+        implements!(UntrustedCode: serde::Serialize),
+        implements!(UntrustedCode: serde::de::DeserializeOwned),
+    ];
+    assert_eq!(read, [true, false, true, true]);
+}
+
+/// C.5: reading a live set can fail, so that none of them has a trait of the standard library that cannot.
+#[test]
+fn live_sets_have_no_trait_that_cannot_fail() {
+    macro_rules! traits_of {
+        ($set:ty, $item:ty) => {
+            [
+                ("PartialEq", implements!($set: PartialEq)),
+                ("PartialOrd", implements!($set: PartialOrd)),
+                ("Hash", implements!($set: std::hash::Hash)),
+                ("IntoIterator", implements!($set: IntoIterator)),
+                ("IntoIterator of a reference", implements!(&'static $set: IntoIterator)),
+                ("Extend", implements!($set: Extend<$item>)),
+                ("FromIterator", implements!($set: FromIterator<$item>)),
+                ("BitAnd", implements!($set: std::ops::BitAnd)),
+                ("BitOr", implements!($set: std::ops::BitOr)),
+                ("BitXor", implements!($set: std::ops::BitXor)),
+                ("Sub", implements!($set: std::ops::Sub)),
+            ]
+        };
+    }
+    let found = [
+        ("PeerSet", traits_of!(PeerSet<'static>, Device)),
+        ("AccessedBy", traits_of!(AccessedBy<'static>, Location)),
+        ("Adjacency", traits_of!(Adjacency<'static>, Node)),
+    ];
+    for (set, found) in found {
+        assert!(found.iter().all(|(_, holds)| !holds), "{set}: {found:?}");
+    }
+}
+
+/// C.5: each live set has a snapshot, which is a set of the standard library with all of these.
+#[expect(dead_code, reason = "compiled and not run")]
+mod with_snapshot {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn peers(one: PeerSet<'_>, other: PeerSet<'_>) -> Result<BTreeSet<Device>> {
+        Ok(&one.snapshot()? - &other.snapshot()?)
+    }
+
+    fn advice(one: AccessedBy<'_>, other: AccessedBy<'_>) -> Result<BTreeSet<Location>> {
+        Ok(&one.snapshot()? | &other.snapshot()?)
+    }
+
+    fn edges(one: &Adjacency<'_>, other: &Adjacency<'_>) -> Result<BTreeSet<Node>> {
+        Ok(&one.snapshot()? & &other.snapshot()?)
+    }
 }
 
 /// Not by the compiler's message, which quotes the standard library's source where that is installed.

@@ -24,7 +24,7 @@ mod virtual_memory;
 mod volume;
 mod weak_allocation;
 
-pub use adaptor::{Counted, Counts, Limited, Logged};
+pub use adaptor::{CacheOptions, CacheStatistics, Cached, Counted, Counts, Limited, Logged, OtherStreams};
 pub(crate) use allocation_ref::AllocationRef;
 pub use buffer::Buffer;
 pub(crate) use copy::Transfer;

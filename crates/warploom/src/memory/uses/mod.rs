@@ -307,6 +307,7 @@ fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&AllocationR
     }
     for ((allocation, _), conflicts) in operands.iter().zip(&found) {
         if !allocation.is_at_home(stream) {
+            allocation.note_accessor(stream.device());
             allocation.uses().saw(stream, conflicts);
         }
     }
