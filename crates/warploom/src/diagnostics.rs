@@ -90,6 +90,8 @@ pub enum Subject {
     Word,
     /// A stream of the library's own, which tells tasks that others are done.
     Relay,
+    /// Page-locked memory of the library's own, which copies from and to the host went through.
+    Staging,
     /// A context, or a reference to a primary one.
     Context {
         /// The device in use.
@@ -135,6 +137,7 @@ impl fmt::Display for Subject {
             }
             Subject::CurrentContext => return formatter.write_str("the current context of a thread"),
             Subject::Event => return formatter.write_str("an event"),
+            Subject::Staging => return formatter.write_str("staging memory"),
             Subject::Word => return formatter.write_str("memory for words that streams wait for"),
             Subject::Relay => return formatter.write_str("a stream that tells tasks"),
             #[cfg(feature = "nvrtc")]

@@ -87,6 +87,7 @@ pub mod prelude;
 #[cfg(feature = "nvrtc")]
 pub mod program;
 mod queue;
+mod reclaimer;
 mod stream;
 mod topology;
 
@@ -103,21 +104,23 @@ pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventError, EventOptions, Timed, Timing, Untimed};
 pub use graph::{GraphDef, GraphError, GraphExec};
 pub use kernel::{
-    Argument, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions, Kernel,
-    KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, Occupancy, Parameter,
-    ParameterInfo, Parameters, Shape, TypedKernel,
+    Argument, ArgumentList, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions,
+    Kernel, KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, ListArgument,
+    Occupancy, Parameter, ParameterInfo, Parameters, Shape, TypedKernel, UsedMemory, Using,
 };
 pub use live_set::LiveSet;
 pub use location::{Host, Location, LocationError, NumaId};
+#[cfg(feature = "bytemuck")]
+pub use memory::Plain;
 pub use memory::{
-    AccessedBy, Advice, Buffer, CacheOptions, CacheStatistics, Cached, CopyError, CopyOptions, Counted, Counts,
-    DefaultResource, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GraphPool, GrowError, HostSlice,
-    HostSliceMut, Limited, Locations, Logged, ManagedBuffer, ManagedError, ManagedMemory, ManagedPool, ManagedRange,
-    ManagedRangeMut, MemoryError, OrderedResource, OtherStreams, Pending, PinnedBuffer, PinnedMemory, PinnedOptions,
-    PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, SourceOrder,
-    StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions, Volume,
-    VolumeMut, VolumeShape, WeakAllocation, advise, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch,
-    prefetch_batch,
+    AccessedBy, Advice, Buffer, CacheOptions, CacheStatistics, Cached, CastError, CopyError, CopyOptions, Counted,
+    Counts, DefaultResource, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GraphPool, GrowError,
+    HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer, ManagedError, ManagedMemory, ManagedPool,
+    ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, OtherStreams, Pending, PinnedBuffer, PinnedMemory,
+    PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut,
+    SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions,
+    Volume, VolumeMut, VolumeShape, WeakAllocation, advise, copy_batch, copy_batch_with, discard_batch,
+    discard_prefetch_batch, prefetch_batch,
 };
 pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
 pub use peers::{AccessLayer, AccessLevel, DeviceRef, PeerError, PeerSet};

@@ -1,4 +1,4 @@
-//! Events, relays, words and answers that a context caches.
+//! Events, relays, staging memory, words and answers that a context caches.
 
 use std::sync::OnceLock;
 
@@ -8,6 +8,7 @@ use super::words::Words;
 use crate::Driver;
 use crate::completion::Relays;
 use crate::event::EventPool;
+use crate::memory::StagingPool;
 
 /// Things that are made or asked for once and used many times. Nothing in here holds the context.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub(crate) struct Cached {
     pub(crate) events: EventPool,
     /// Streams that wait for events and then call back.
     pub(crate) relays: Relays,
+    /// Page-locked memory that copies go through.
+    pub(crate) staging: StagingPool,
     /// Words that streams write and wait for.
     pub(crate) words: Words,
     pub(super) profiler_ranges: ProfilerRanges,
@@ -27,6 +30,7 @@ impl Cached {
     /// Destroys everything, before the context goes.
     pub(super) fn end(self, driver: &Driver) {
         self.relays.end(driver);
+        self.staging.end(driver);
         self.events.end(driver);
         self.words.end(driver);
     }

@@ -50,13 +50,13 @@ use self::cached::Cached;
 
 use warploom_driver::sys::types::{CUcontext, CUctx_st};
 
-use crate::callback::Home;
+use crate::callback::{self, Home};
 use crate::capture;
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::{Device, Driver, Error, Result, Stream};
+use crate::{Device, Driver, Error, Result, Stream, reclaimer};
 
 /// A device in use: its primary context, which everything in the process shares, or one made for the purpose.
 ///
@@ -143,7 +143,7 @@ impl Context {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// Its cached events, relays, words and answers.
+    /// Its cached events, relays, staging memory, words and answers.
     pub(crate) fn cached(&self) -> &Cached {
         &self.shared.cached
     }
@@ -177,6 +177,9 @@ impl Context {
     /// The driver's error. The context is not tried again.
     #[doc(alias = "cuCtxDestroy")]
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         Arc::into_inner(self.shared).map_or(Ok(()), |mut shared| shared.end())
     }
 }
@@ -192,6 +195,18 @@ impl Shared {
         let mark = mark_on(device.driver(), || ((Kind::Context, raw.addr() as u64, 0), Some(device.ordinal())));
         let (raw, device, cached) = (Handle::new(raw), device.clone(), Cached::default());
         Shared { raw, device, origin, id: None, cached, _mark: mark }
+    }
+
+    /// Everything but the shell.
+    fn take(&mut self) -> Shared {
+        Shared {
+            raw: Handle::new(self.raw.raw()),
+            device: self.device.clone(),
+            origin: std::mem::replace(&mut self.origin, Origin::Ended),
+            id: self.id,
+            cached: std::mem::take(&mut self.cached),
+            _mark: std::mem::take(&mut self._mark),
+        }
     }
 
     fn end(&mut self) -> Result<()> {
@@ -236,6 +251,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if callback::is_running() && !matches!(self.origin, Origin::Ended) {
+            return reclaimer::defer(self.take());
+        }
         let ended = self.end();
         report(|| Subject::Context { device: self.device.ordinal() }, ended);
     }

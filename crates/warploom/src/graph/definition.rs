@@ -12,7 +12,7 @@ use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{EmptyNode, GraphError, Node, Position};
-use crate::{Context, Device, Driver, Result};
+use crate::{Context, Device, Driver, Result, callback};
 
 /// A graph of work: nodes, and edges that order them.
 ///
@@ -259,6 +259,9 @@ impl GraphDef {
     /// The driver's error.
     #[doc(alias = "cuGraphDestroy")]
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         Arc::into_inner(self.hierarchy).map_or(Ok(()), |hierarchy| hierarchy.end())
     }
 

@@ -20,7 +20,7 @@ use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::{Context, Driver, Error, LibraryError, Result};
+use crate::{Context, Driver, Error, LibraryError, Result, callback, reclaimer};
 
 /// Code that was loaded, for every context of a driver: kernels and variables.
 ///
@@ -310,6 +310,9 @@ impl Library {
     /// The driver's error. A library that may still be in use stays loaded.
     #[doc(alias = "cuLibraryUnload")]
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
     }
 }
@@ -368,6 +371,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if callback::is_running() && self.logs.is_some() {
+            return reclaimer::defer(self.take());
+        }
         if capture::any()
             && let Some(capture) = self.used_contexts.captured()
         {

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::allocation::Allocation;
 use super::uses::Access;
-use crate::{Result, Stream, capture};
+use crate::{Result, Stream, callback, capture, reclaimer};
 
 /// One holder of an allocation; a clone is another.
 pub(crate) struct AllocationRef(NonNull<Counted>);
@@ -179,8 +179,13 @@ impl Drop for AllocationRef {
     fn drop(&mut self) {
         // SAFETY: the holder is gone afterwards.
         let Some(last) = (unsafe { self.leave() }) else { return };
-        // SAFETY: the last holder has it to itself.
-        unsafe { last.drop_in_place() };
+        if callback::is_running() {
+            // SAFETY: the last holder has it to itself, and takes it out once.
+            reclaimer::defer(unsafe { last.read() }.allocation);
+        } else {
+            // SAFETY: the last holder has it to itself.
+            unsafe { last.drop_in_place() };
+        }
         // SAFETY: as above; it is empty now.
         unsafe { keep(last) };
     }

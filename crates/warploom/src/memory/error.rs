@@ -6,8 +6,8 @@ use crate::{Error, VolumeShape};
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
-    /// A buffer without bytes.
-    #[error("a buffer of 0 bytes cannot be allocated")]
+    /// Memory of a graph, rows of a pitch, or memory of a resource to be wrapped, without bytes.
+    #[error("0 bytes can neither be allocated by a graph or with a pitch, nor be wrapped with a resource")]
     EmptyBuffer,
 
     /// The size in bytes overflows.
@@ -56,14 +56,23 @@ pub enum MemoryError {
         padded: &'static str,
     },
 
-    /// The driver cannot fill with the value. It fills with 1, 2 or 4 bytes, none of them padding.
+    /// The driver cannot fill with the value. It fills with 1, 2, 4, 8, 12 or 16 bytes, none of them padding.
     #[error(
-        "memory cannot be filled with a value of {size} bytes; only with 1, 2 or 4 bytes, or bytes that are all the same, \
-         without padding"
+        "memory cannot be filled with a value of {size} bytes; only with 1, 2, 4, 8, 12 or 16 bytes, or bytes that \
+         are all the same, without padding; a graph and rows take no more than 4"
     )]
     Fill {
         /// The size of the value.
         size: usize,
+    },
+
+    /// The memory is not aligned for the numbers that the driver fills it with.
+    #[error("memory at {address:#x} cannot be filled with numbers of {align} bytes; start at a multiple of that")]
+    FillAlignment {
+        /// The address of the memory.
+        address: u64,
+        /// The alignment that is needed.
+        align: usize,
     },
 
     /// The memory is not page-locked.

@@ -21,6 +21,7 @@ pub(crate) enum MemoryKind {
 }
 
 /// A range of memory, and the kind of access.
+#[derive(Clone, Copy)]
 pub struct Operand<'a> {
     span: Span<'a>,
     access: Access,

@@ -36,12 +36,11 @@ use warploom_driver::sys::types::{CUstream, CUstream_st};
 
 use self::default::ThreadKey;
 use self::info::StreamInfo;
-use crate::capture;
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{CaptureError, Context, Device, Driver, Result};
+use crate::{CaptureError, Context, Device, Driver, Result, callback, capture, reclaimer};
 
 /// A queue of work on a device: its work runs in order, and in no order with other streams until a
 /// [wait](Stream::wait) makes one.
@@ -250,6 +249,9 @@ impl Stream {
     /// The driver's error. The stream is gone from this program's hands all the same.
     #[doc(alias = "cuStreamDestroy")]
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
     }
 
@@ -270,6 +272,17 @@ impl Stream {
 }
 
 impl Shared {
+    /// Everything but the shell.
+    fn take(&mut self) -> Shared {
+        Shared {
+            raw: Handle::new(self.raw.raw()),
+            origin: std::mem::replace(&mut self.origin, Origin::Foreign { _owner: Box::new(()) }),
+            context: self.context.clone(),
+            info: std::mem::take(&mut self.info),
+            _mark: std::mem::take(&mut self._mark),
+        }
+    }
+
     /// Destroys a stream that was made here; the second time, there is nothing left to destroy.
     fn end(&mut self) -> Result<()> {
         if !matches!(self.origin, Origin::Created) {
@@ -287,6 +300,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if callback::is_running() && matches!(self.origin, Origin::Created) {
+            return reclaimer::defer(self.take());
+        }
         let ended = self.end();
         report(|| Subject::Stream { device: self.context.device().ordinal() }, ended);
     }

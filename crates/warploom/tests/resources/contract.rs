@@ -66,13 +66,31 @@ fn hands_out_aligned_memory_that_nothing_else_shares(driver: &Driver, make: Make
     Ok(())
 }
 
-fn refuses_no_bytes_and_too_many_before_the_driver_is_asked(driver: &Driver, make: Make) -> TestResult {
+fn refuses_too_many_bytes_before_the_driver_is_asked(driver: &Driver, make: Make) -> TestResult {
     let (source, stream) = setup(driver, make)?;
     budget(driver, &[], || {
-        assert_eq!(source.allocate(0, &stream).map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
         let too_large = Error::Memory(MemoryError::TooLarge { len: usize::MAX, element: 1 });
         assert_eq!(source.allocate(usize::MAX, &stream).map(drop), Err(too_large));
     });
+    Ok(())
+}
+
+/// An empty buffer is like any other, without a driver call in all its life.
+fn has_empty_buffers(driver: &Driver, make: Make) -> TestResult {
+    let (source, stream) = setup(driver, make)?;
+    budget(driver, &[], || -> warploom::Result<()> {
+        let mut empty = source.allocate(0, &stream)?;
+        assert_eq!((empty.len(), empty.is_empty(), empty.size_in_bytes(), empty.as_raw()), (0, true, 0, 0));
+        empty.fill(1, &stream)?;
+        empty.zero(&stream)?;
+        empty.copy_from_host(&[], &stream)?;
+        assert!(empty.download(&stream)?.is_empty());
+        let mut copy = empty.duplicate(&stream)?;
+        empty.copy_to(&mut copy, &stream)?;
+        assert_eq!(copy.chunks(3)?.count(), 0);
+        drop(copy);
+        empty.close()
+    })?;
     Ok(())
 }
 
@@ -182,8 +200,12 @@ macro_rules! contract {
                     super::super::hands_out_aligned_memory_that_nothing_else_shares(driver, super::make)?;
                 }
 
-                fn refuses_no_bytes_and_too_many_before_the_driver_is_asked(driver) {
-                    super::super::refuses_no_bytes_and_too_many_before_the_driver_is_asked(driver, super::make)?;
+                fn refuses_too_many_bytes_before_the_driver_is_asked(driver) {
+                    super::super::refuses_too_many_bytes_before_the_driver_is_asked(driver, super::make)?;
+                }
+
+                fn has_empty_buffers(driver) {
+                    super::super::has_empty_buffers(driver, super::make)?;
                 }
 
                 fn runs_out_of_memory_without_harm(driver) {

@@ -55,7 +55,8 @@ impl Allocation {
     fn end(&mut self) -> Result<()> {
         match &self.owner {
             Owner::Ordered { resource, home }
-                if !self.uses.is_counted()
+                if self.bytes != 0
+                    && !self.uses.is_counted()
                     && home.is_here()
                     && home.context().is_current_generation()
                     && !capture::any() =>
@@ -117,6 +118,9 @@ impl Allocation {
 
     fn end_now(&mut self) -> Result<()> {
         let memory = (self.address, self.bytes);
+        if self.bytes == 0 && !matches!(self.owner, Owner::Other { .. }) {
+            return Ok(()); // no resource was asked for it
+        }
         match &mut self.owner {
             Owner::Ordered { resource, home } => {
                 let (users, replaced) = self.uses.end(Some(home));

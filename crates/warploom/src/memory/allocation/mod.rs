@@ -378,17 +378,19 @@ impl Allocation {
         let bytes = self.bytes;
         match &self.owner {
             Owner::Ordered { resource, .. } => Some(
-                refuse_captured(|| resource.name(), stream).and_then(|()| resource.allocate_raw(bytes, stream)).map(
-                    // SAFETY: the resource has allocated it just now, in the order of the stream.
-                    |address| unsafe {
-                        Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
-                    },
-                ),
+                refuse_captured(|| resource.name(), stream)
+                    .and_then(|()| if bytes == 0 { Ok(0) } else { resource.allocate_raw(bytes, stream) })
+                    .map(
+                        // SAFETY: the resource has allocated it just now, in the order of the stream, unless
+                        // there are no bytes.
+                        |address| unsafe {
+                            Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
+                        },
+                    ),
             ),
             Owner::Synchronous { resource } => Some(
-                resource
-                    .allocate_raw(bytes)
-                    // SAFETY: the resource has allocated it just now.
+                (if bytes == 0 { Ok(0) } else { resource.allocate_raw(bytes) })
+                    // SAFETY: the resource has allocated it just now, unless there are no bytes.
                     .map(|address| unsafe { Allocation::synchronous((address, bytes), Arc::clone(resource)) }),
             ),
             Owner::Graph { .. } => Some(graph_pool::allocate(bytes, stream)),

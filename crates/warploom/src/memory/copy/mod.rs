@@ -28,6 +28,7 @@ mod volume;
 mod with_options;
 
 pub use batch::{copy_batch, copy_batch_with};
+pub(super) use device::enqueue;
 pub use error::CopyError;
 pub use options::{CopyOptions, SourceOrder};
 pub use pinned::Pending;

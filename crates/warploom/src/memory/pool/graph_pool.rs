@@ -7,7 +7,7 @@ use warploom_driver::sys::types::{CUdeviceptr, CUgraphMem_attribute};
 
 use crate::capture::{self, CaptureId};
 use crate::memory::allocation::Allocation;
-use crate::memory::resource::size;
+use crate::memory::resource::nonzero_size;
 use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Result, Stream};
 
 /// Memory of a device that graphs allocate for themselves, when they are launched.
@@ -63,7 +63,7 @@ impl GraphPool {
     /// the driver's error.
     #[doc(alias = "cuMemAllocAsync")]
     pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
-        let (bytes, stream) = (size::<T>(len)?, queue.stream());
+        let (bytes, stream) = (nonzero_size::<T>(len)?, queue.stream());
         self.context.serves(stream)?;
         let allocation = allocate(bytes, stream)?;
         // SAFETY: it has as many bytes as these values.
