@@ -3,6 +3,7 @@
 mod attributes;
 mod bounds;
 mod clusters;
+mod compilation;
 mod containers;
 mod devices;
 mod faults;
