@@ -16,6 +16,7 @@ mod planted;
 mod refused;
 mod runtime;
 mod spread;
+mod stack_memory;
 mod support;
 mod sweep;
 mod tensor_map;
