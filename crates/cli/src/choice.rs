@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use warploom::Driver;
 use warploom::driver::Error as DriverError;
-use warploom::{Devices as _, Driver};
 use warploom_sim::topology::{Topology, TopologyError};
 use warploom_sim::trace::Trace;
 use warploom_sim::{Machine, MachineBuilder};

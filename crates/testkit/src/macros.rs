@@ -20,47 +20,61 @@
 /// A body gets an initialised `&Driver` and may use `?`.
 #[macro_export]
 macro_rules! driver_tests {
-    () => {};
-    ($(#[$meta:meta])* fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
-        $crate::driver_tests!(@both $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS);
-        $crate::driver_tests!($($rest)*);
+    ($($tests:tt)*) => {
+        $crate::driver_tests_of!([$crate::driver::Driver] $($tests)*);
     };
-    ($(#[$meta:meta])* threads fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
-        $crate::driver_tests!(@both $(#[$meta])* $name, $driver, $body, &[$crate::sim::Mode::Threads]);
-        $crate::driver_tests!($($rest)*);
+}
+
+/// As [`driver_tests!`], for bodies that get another type of driver, which is made from a `Driver`:
+/// `driver_tests_of!([warploom::Driver] fn … { … })`.
+#[macro_export]
+macro_rules! driver_tests_of {
+    ([$($kind:tt)+]) => {};
+    ([$($kind:tt)+] $(#[$meta:meta])* fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
+        $crate::driver_tests_of!(@both [$($kind)+] $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS);
+        $crate::driver_tests_of!([$($kind)+] $($rest)*);
     };
-    ($(#[$meta:meta])* sim fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
-        $crate::driver_tests!(@module $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS, {});
-        $crate::driver_tests!($($rest)*);
+    ([$($kind:tt)+] $(#[$meta:meta])* threads fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
+        $crate::driver_tests_of!(@both [$($kind)+] $(#[$meta])* $name, $driver, $body, &[$crate::sim::Mode::Threads]);
+        $crate::driver_tests_of!([$($kind)+] $($rest)*);
     };
-    ($(#[$meta:meta])* unchecked fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
-        $crate::driver_tests!(@with on_unchecked_sim_in, $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS, {
+    ([$($kind:tt)+] $(#[$meta:meta])* sim fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
+        $crate::driver_tests_of!(@module [$($kind)+] $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS, {});
+        $crate::driver_tests_of!([$($kind)+] $($rest)*);
+    };
+    ([$($kind:tt)+] $(#[$meta:meta])* unchecked fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
+        $crate::driver_tests_of!(
+            @with [$($kind)+] on_unchecked_sim_in, $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS, {
+                #[test]
+                #[ignore = "needs an NVIDIA GPU and its driver"]
+                fn cuda() -> $crate::TestResult {
+                    $crate::on_cuda(body)
+                }
+            }
+        );
+        $crate::driver_tests_of!([$($kind)+] $($rest)*);
+    };
+    (@both [$($kind:tt)+] $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr) => {
+        $crate::driver_tests_of!(@module [$($kind)+] $(#[$meta])* $name, $driver, $body, $modes, {
             #[test]
             #[ignore = "needs an NVIDIA GPU and its driver"]
             fn cuda() -> $crate::TestResult {
                 $crate::on_cuda(body)
             }
         });
-        $crate::driver_tests!($($rest)*);
     };
-    (@both $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr) => {
-        $crate::driver_tests!(@module $(#[$meta])* $name, $driver, $body, $modes, {
-            #[test]
-            #[ignore = "needs an NVIDIA GPU and its driver"]
-            fn cuda() -> $crate::TestResult {
-                $crate::on_cuda(body)
-            }
-        });
+    (@module [$($kind:tt)+] $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr, $more:tt) => {
+        $crate::driver_tests_of!(@with [$($kind)+] on_sim_in, $(#[$meta])* $name, $driver, $body, $modes, $more);
     };
-    (@module $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr, $more:tt) => {
-        $crate::driver_tests!(@with on_sim_in, $(#[$meta])* $name, $driver, $body, $modes, $more);
-    };
-    (@with $run:ident, $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr, { $($more:tt)* }) => {
+    (
+        @with [$($kind:tt)+]
+        $run:ident, $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr, { $($more:tt)* }
+    ) => {
         $(#[$meta])*
         mod $name {
             use super::*;
 
-            fn body($driver: &$crate::driver::Driver) -> $crate::TestResult {
+            fn body($driver: &$($kind)+) -> $crate::TestResult {
                 $body
                 Ok(())
             }

@@ -4,8 +4,12 @@
 //! is kept here until it is called or taken back. So a call that comes although its launch was refused, or
 //! after its context was given up, finds nothing, and a function that is not called is dropped; a pointer
 //! would dangle, or leak.
+//!
+//! CUDA must not be called in a callback. A value whose drop would call it is dropped by the
+//! [reclaimer](crate::reclaimer) instead: [`is_running`] tells.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,11 +17,39 @@ use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
 
 use crate::diagnostics::{Subject, report};
-use crate::{Context, Error, StreamError};
+use crate::{Context, Driver, Error, StreamError};
+
+thread_local! {
+    /// `true` while this thread runs a callback of the driver.
+    static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// `true` in a callback of the driver, where CUDA must not be called.
+#[inline]
+pub(crate) fn is_running() -> bool {
+    IS_RUNNING.get()
+}
+
+/// A callback of the driver, which this thread runs while the value exists.
+pub(crate) struct Running {
+    /// `true` if a callback was run before: a simulated machine may run one in a call of another.
+    was_running: bool,
+}
+
+impl Running {
+    pub(crate) fn new() -> Running {
+        Running { was_running: IS_RUNNING.replace(true) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        IS_RUNNING.set(self.was_running);
+    }
+}
 
 /// The context in which functions wait to be called: its driver, its handle and its generation, as numbers,
 /// since they must not keep any of them.
@@ -90,6 +122,7 @@ pub(crate) extern "C" fn stream_callback(_stream: CUstream, _status: CUresult, d
 
 fn call(data: *mut c_void) {
     let Some(Waiting { function, .. }) = waiting().remove(&data.addr()) else { return };
+    let _running = Running::new();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(function)) {
         // Functions here catch what the program's own code throws. What is left was thrown by a `drop` in
         // them, and its payload might do the same; nothing may unwind into the driver.

@@ -86,11 +86,20 @@ pub enum Subject {
     GraphOwners,
     /// An event that its context had kept.
     Event,
+    /// Page-locked memory for words that streams wait for.
+    Word,
     /// A stream of the library's own, which tells tasks that others are done.
     Relay,
+    /// Page-locked memory of the library's own, which copies from and to the host went through.
+    Staging,
     /// A context, or a reference to a primary one.
     Context {
         /// The device in use.
+        device: u32,
+    },
+    /// A profiler range, which may still be recorded.
+    ProfilerRange {
+        /// The device of its context.
         device: u32,
     },
     /// A context that was made current: the previous one could not be restored.
@@ -128,6 +137,8 @@ impl fmt::Display for Subject {
             }
             Subject::CurrentContext => return formatter.write_str("the current context of a thread"),
             Subject::Event => return formatter.write_str("an event"),
+            Subject::Staging => return formatter.write_str("staging memory"),
+            Subject::Word => return formatter.write_str("memory for words that streams wait for"),
             Subject::Relay => return formatter.write_str("a stream that tells tasks"),
             #[cfg(feature = "nvrtc")]
             Subject::Program => return formatter.write_str("a program of a compiler's"),
@@ -142,6 +153,7 @@ impl fmt::Display for Subject {
             Subject::GraphExec { device } => ("an executable graph", device),
             Subject::Stream { device } => ("a stream", device),
             Subject::Context { device } => ("a context", device),
+            Subject::ProfilerRange { device } => ("a profiler range", device),
             #[cfg(feature = "nccl")]
             Subject::Communicator { device } => ("a communicator", device),
         };

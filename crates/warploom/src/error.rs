@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// case of it:
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, Error, MemoryError};
+/// use warploom::{DevicePool, Driver, Error, MemoryError};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -162,7 +162,7 @@ impl Error {
     /// The error of an item of a batch, or of one of several changes; otherwise the error itself.
     fn innermost(&self) -> &Error {
         match self {
-            Error::Managed(ManagedError::PartlyAdvised { error, .. })
+            Error::Managed(ManagedError::PartlyAdvised { error, .. } | ManagedError::AdviceFailed { error, .. })
             | Error::Memory(MemoryError::InBatch { error, .. }) => error.innermost(),
             _ => self,
         }

@@ -4,7 +4,7 @@
 //! ([`Driver::open`]); nothing here can tell them apart.
 //!
 //! ```
-//! use warploom::{DevicePool, Devices, Driver};
+//! use warploom::{DevicePool, Driver};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?; // or: Driver::load()?
@@ -46,7 +46,7 @@
 //! [`PeerSet`].
 //!
 //! ```
-//! use warploom::{DevicePool, Devices, Driver, LiveSet};
+//! use warploom::{DevicePool, Driver, LiveSet};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;
@@ -66,7 +66,7 @@ mod completion;
 mod context;
 mod device;
 pub mod diagnostics;
-#[cfg(any(feature = "nccl", feature = "nvrtc"))]
+#[cfg(any(feature = "nccl", feature = "nvrtc", feature = "nvtx"))]
 mod dynamic_library;
 mod error;
 mod event;
@@ -80,48 +80,57 @@ mod memory;
 mod mesh;
 #[cfg(feature = "nccl")]
 pub mod nccl;
+#[cfg(feature = "nvtx")]
+pub mod nvtx;
 mod peers;
+pub mod prelude;
 #[cfg(feature = "nvrtc")]
 pub mod program;
 mod queue;
+mod reclaimer;
 mod stream;
 mod topology;
 
 pub use capture::CaptureError;
 pub use completion::{Completion, HostReturn, Point};
 pub use context::{
-    CachePreference, Context, ContextError, ContextId, ContextOptions, Contexts, GenerationChange, GenerationWatch,
-    Limit, MemoryInfo, PriorityRange, Scheduling,
+    CachePreference, Context, ContextError, ContextId, ContextOptions, GenerationChange, GenerationWatch, Limit,
+    MemoryInfo, PriorityRange, ProfilerRange, Scheduling,
 };
 pub use device::{
-    ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Devices, PciAddress, Properties, Uuid,
+    ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Driver, PciAddress, Properties, Uuid,
 };
 pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventError, EventOptions, Timed, Timing, Untimed};
 pub use graph::{GraphDef, GraphError, GraphExec};
 pub use kernel::{
-    Argument, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions, Kernel,
-    KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, Occupancy, Parameter,
-    ParameterInfo, Parameters, Shape, TypedKernel,
+    Argument, ArgumentList, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions,
+    Kernel, KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, ListArgument,
+    Occupancy, Parameter, ParameterInfo, Parameters, Shape, TypedKernel, UsedMemory, Using,
 };
 pub use live_set::LiveSet;
 pub use location::{Host, Location, LocationError, NumaId};
+#[cfg(feature = "bytemuck")]
+pub use memory::Plain;
 pub use memory::{
-    AccessedBy, Buffer, CopyError, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError,
-    Granularity, GraphPool, GrowError, HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer,
-    ManagedError, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, Pending,
-    PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows,
-    RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory,
-    VirtualMemoryError, VirtualOptions, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch,
-    prefetch_batch,
+    AccessedBy, Advice, Buffer, CacheOptions, CacheStatistics, Cached, CastError, CopyError, CopyOptions, Counted,
+    Counts, DefaultResource, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GraphPool, GrowError,
+    HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer, ManagedError, ManagedMemory, ManagedPool,
+    ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, OtherStreams, Pending, PinnedBuffer, PinnedMemory,
+    PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut,
+    SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions,
+    Volume, VolumeMut, VolumeShape, WeakAllocation, advise, copy_batch, copy_batch_with, discard_batch,
+    discard_prefetch_batch, prefetch_batch,
 };
 pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
 pub use peers::{AccessLayer, AccessLevel, DeviceRef, PeerError, PeerSet};
 pub use queue::Queue;
-pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamError, StreamOptions};
+pub use stream::{
+    CaptureStatus, Comparison, HostTask, Priority, Stream, StreamError, StreamOptions, StreamWord, WordValue,
+};
 pub use topology::{Link, Pair, PeerAtomics, Topology};
 pub use warploom_derive::DeviceCopy;
-pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverId, DriverVersion, Function};
+pub use warploom_driver::{CallCounter, CallRecorder, DriverError, DriverId, DriverVersion, Function};
 pub use {warploom_driver as driver, warploom_driver::sys};
 
 /// The version of this crate.

@@ -13,14 +13,14 @@ use warploom::driver::Source;
 use warploom::sys::types::{CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
 use warploom::sys::{DriverTable, for_each_function};
 use warploom::{
-    Context, DeviceMemory, DevicePool, Devices, Driver, GraphDef, LaunchConfig, ManagedMemory, Mesh, Result, Stream,
-    Topology,
+    Context, DeviceMemory, DevicePool, Driver, GraphDef, LaunchConfig, ManagedMemory, Mesh, Result, Stream, Topology,
 };
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, call};
 
 thread_local! {
     static TAKEN: Cell<usize> = const { Cell::new(0) };
+    static BYTES: Cell<usize> = const { Cell::new(0) };
     static IN_DRIVER: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -29,22 +29,23 @@ struct Counting;
 #[global_allocator]
 static HEAP: Counting = Counting;
 
-fn count() {
+fn count(bytes: usize) {
     if !IN_DRIVER.get() {
         TAKEN.set(TAKEN.get() + 1);
+        BYTES.set(BYTES.get() + bytes);
     }
 }
 
 // SAFETY: the system's allocator, and counting takes nothing from the heap.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
+        count(layout.size());
         // SAFETY: handed on as it came.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
+        count(size);
         // SAFETY: handed on as it came.
         unsafe { System.realloc(block, layout, size) }
     }
@@ -253,5 +254,33 @@ fn uploads_allocate_nothing_and_downloads_only_their_result() -> TestResult {
     let mut buffer = pool.zeroed::<u8>(64, &stream)?;
     assert_eq!(taken(|| buffer.copy_from_host(&[1; 64], &stream))?, 0, "to the device");
     assert_eq!(taken(|| buffer.download(&stream))?, 1, "to the host");
+    Ok(())
+}
+
+/// Very large copies are shared by a few threads, and take no more than these need.
+#[test]
+fn very_large_uploads_and_downloads_take_little() -> TestResult {
+    let (_context, stream, pool) = setup()?;
+    let mut values = vec![7_u32; 8 << 20];
+    let mut buffer = pool.upload(&values, &stream)?;
+    let before = BYTES.get();
+    buffer.copy_from_host(&values, &stream)?;
+    buffer.copy_to_host(&mut values, &stream)?;
+    assert!(BYTES.get() - before < 64 << 10, "{} bytes for 32 MiB both ways", BYTES.get() - before);
+    Ok(())
+}
+
+/// Large copies make no copy of the values: they go through staging memory, which is taken from the driver
+/// once.
+#[test]
+fn large_uploads_and_downloads_take_nothing() -> TestResult {
+    let (_context, stream, pool) = setup()?;
+    let mut values = vec![7_u32; 1 << 19];
+    let mut buffer = pool.upload(&values, &stream)?;
+    assert_eq!(taken(|| buffer.copy_from_host(&values, &stream))?, 0, "to the device");
+    assert_eq!(taken(|| buffer.copy_to_host(&mut values, &stream))?, 0, "to the host");
+    assert_eq!(taken(|| buffer.download(&stream))?, 1, "to the host, as a vector");
+    assert_eq!(taken(|| buffer.rows_mut(1024, 1000, 512)?.copy_from_host(&values[..512_000], &stream))?, 0, "rows");
+    assert_eq!(taken(|| buffer.rows(1024, 1000, 512)?.copy_to_host(&mut values[..512_000], &stream))?, 0, "rows");
     Ok(())
 }

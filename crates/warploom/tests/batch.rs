@@ -2,8 +2,8 @@
 
 use warploom::sys::types::{CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder};
 use warploom::{
-    ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError,
-    Result, Slice, SliceMut, Stream, copy_batch,
+    ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Driver, Error, Function, MemoryError, Result,
+    Slice, SliceMut, Stream, copy_batch,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;

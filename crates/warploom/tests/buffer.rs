@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warploom::{
-    Buffer, ContextError, CopyError, DeviceError, DevicePool, Devices, Driver, Error, Function, MemoryError, Stream,
-    sys::types::CUresult,
+    Buffer, ContextError, CopyError, DeviceError, DevicePool, Driver, Error, Function, Stream, sys::types::CUresult,
 };
 use warploom_sim::{Machine, Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, call, driver_tests, in_every_mode, open};
@@ -76,12 +75,17 @@ driver_tests! {
         });
     }
 
-    fn no_bytes_is_refused(driver) {
+    /// BUF-7: a size of 0 is allowed.
+    fn empty_buffers_make_no_driver_call(driver) {
         let (pool, stream) = setup(driver)?;
+        let other = pool.context().stream()?;
         let calls = driver.count_calls();
-        for refused in [pool.allocate::<u8>(0, &stream), pool.zeroed::<u8>(0, &stream), pool.upload(&[], &stream)] {
-            assert_eq!(refused.map(|_| ()), Err(Error::Memory(MemoryError::EmptyBuffer)));
+        for mut empty in [pool.allocate::<u8>(0, &stream)?, pool.zeroed::<u8>(0, &stream)?, pool.upload(&[], &stream)?] {
+            assert_eq!((empty.as_raw(), empty.len()), (0, 0));
+            empty.set_free_stream(&other)?;
+            empty.close_on(&stream)?;
         }
+        drop(pool.allocate::<()>(5, &stream)?);
         assert_eq!(calls.total(), 0);
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use gate::Gate;
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Error, Function, PinnedMemory, StreamError};
+use warploom::{DevicePool, Error, Function, PinnedMemory, StreamError};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use warploom::sys::types::{CUcontext, CUresult};
 use warploom::{
-    CachePreference, Context, ContextError, ContextOptions, Contexts, DevicePool, Devices, Driver, Error, Function,
-    Limit, Scheduling,
+    CachePreference, Context, ContextError, ContextOptions, DevicePool, Driver, Error, Function, Limit, Scheduling,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Machine, Mode, topology::Topology};

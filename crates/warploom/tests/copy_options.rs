@@ -3,8 +3,8 @@
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    CopyError, CopyOptions, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Host, MemoryError,
-    PinnedMemory, Result, SourceOrder, Stream, copy_batch_with,
+    CopyError, CopyOptions, DeviceMemory, DevicePool, Driver, Error, Function, Host, MemoryError, PinnedMemory, Result,
+    SourceOrder, Stream, copy_batch_with,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -202,7 +202,7 @@ fn a_stream_that_cannot_be_asked_gets_no_copy() -> TestResult {
 fn copies_with_options_leave_nothing_behind() -> TestResult {
     for version in ["12.6", "12.8", "13.0", "13.2"] {
         let sweep = Sweep::new(with_driver(version)?).mode(Mode::Deterministic(Order::Lazy)).after_effect(true);
-        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver| -> Result<()> {
+        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver: &Driver| -> Result<()> {
             let context = driver.device(0)?.context()?;
             let (stream, memory) = (context.stream()?, DeviceMemory::new(&context));
             let from = memory.zeroed::<u8>(64, &stream)?;

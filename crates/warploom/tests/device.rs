@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Devices, Driver, DriverVersion, Error,
-    Function, PciAddress, Uuid,
+    ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Driver, DriverVersion, Error, Function,
+    PciAddress, Uuid,
 };
 use warploom_sim::{Machine, Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};

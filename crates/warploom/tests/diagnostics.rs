@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warploom::diagnostics::{self, Report, Subject};
 use warploom::sys::types::CUdeviceptr;
-use warploom::{Context, DevicePool, Devices, Error, MemoryError, OrderedResource, Result, Stream, StreamOrdered};
+use warploom::{Context, DevicePool, Error, MemoryError, OrderedResource, Result, Stream, StreamOrdered};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};

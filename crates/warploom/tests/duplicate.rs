@@ -1,8 +1,6 @@
 //! Duplicates of buffers.
 
-use warploom::{
-    Buffer, ContextError, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError, Result, Stream,
-};
+use warploom::{Buffer, ContextError, DeviceMemory, DevicePool, Driver, Error, Function, MemoryError, Result, Stream};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};

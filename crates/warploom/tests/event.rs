@@ -1,7 +1,7 @@
 //! Events: recording, waiting, querying, elapsed time, and reuse.
 
 use warploom::sys::types::CUresult;
-use warploom::{DeviceError, DevicePool, Devices, Error, Event, EventError, EventOptions, Function, Timed};
+use warploom::{DeviceError, DevicePool, Error, Event, EventError, EventOptions, Function, Timed};
 use warploom_sim::{Mode, Order, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use warploom::capture::Relaxed;
 use warploom::graph::reclaim;
 use warploom::{
-    Context, DeviceCopy, DeviceMemory, DevicePool, Devices, Driver, Error, Function, GraphDef, ManagedMemory,
-    MemoryError, PinnedMemory, Slice, Stream, VirtualMemory,
+    Context, DeviceCopy, DeviceMemory, DevicePool, Driver, Error, Function, GraphDef, ManagedMemory, MemoryError,
+    PinnedMemory, Slice, Stream, VirtualMemory,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use warploom::sys::types::CUresult;
-use warploom::{ContextOptions, DevicePool, Devices, Error, Function, HostTask, StreamError};
+use warploom::{ContextOptions, DevicePool, Error, Function, HostTask, StreamError};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, Order, topology::Topology};
 use warploom_testkit::{TestResult, budget, call, driver_tests, modes, open};

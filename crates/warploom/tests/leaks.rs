@@ -9,8 +9,8 @@ use std::sync::Arc;
 use warploom::leaks::{Kind, Leaks, Total};
 use warploom::sys::types::CUdeviceptr;
 use warploom::{
-    Buffer, Context, ContextOptions, Counted, DeviceMemory, DevicePool, Devices, Driver, Library, Limited,
-    ManagedMemory, OrderedResource, PinnedMemory, Result, Stream, StreamOrdered,
+    Buffer, Context, ContextOptions, Counted, DeviceMemory, DevicePool, Driver, Library, Limited, ManagedMemory,
+    OrderedResource, PinnedMemory, Result, Stream, StreamOrdered,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;

@@ -1,6 +1,6 @@
 //! Pools: reuse, statistics, and out of memory.
 
-use warploom::{DevicePool, Devices, Function};
+use warploom::{DevicePool, Function};
 use warploom_testkit::{budget, driver_tests};
 
 driver_tests! {

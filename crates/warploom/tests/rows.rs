@@ -1,8 +1,8 @@
 //! Rows: copies and fills in two dimensions.
 
 use warploom::{
-    Context, ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Devices, Driver, Error, Function,
-    MemoryError, Result, RowsMut, Stream,
+    Context, ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Driver, Error, Function, MemoryError,
+    Result, RowsMut, Stream,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warploom::sys::types::CUdeviceptr;
 use warploom::{
-    Context, ContextError, DeviceCopy, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError,
-    OrderedResource, Result, Stream, StreamOrdered,
+    Context, ContextError, DeviceCopy, DeviceMemory, DevicePool, Driver, Error, Function, MemoryError, OrderedResource,
+    Result, Stream, StreamOrdered,
 };
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -109,10 +109,11 @@ driver_tests! {
             let reversed = buffer.slice(3..2).map(drop);
             assert_eq!(reversed, out_of_range(3, 2));
             assert_eq!(buffer.slice_mut(..=usize::MAX).map(drop), out_of_range(0, usize::MAX));
-            assert_eq!(buffer.fill(1, &stream), Err(Error::Memory(MemoryError::Fill { size: 8 })));
+            let mut large = buffer.as_slice_mut().cast::<[u64; 4]>().expect("four values");
+            let refused = large.reborrow().fill([1, 2, 3, 4], &stream);
+            assert_eq!(refused, Err(Error::Memory(MemoryError::Fill { size: 32 })));
             let too_large = Error::Memory(MemoryError::TooLarge { len: usize::MAX / 8, element: 8 });
             assert_eq!(pool.allocate::<u64>(usize::MAX / 8, &stream).map(drop), Err(too_large));
-            assert_eq!(pool.allocate::<()>(5, &stream).map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
         });
         buffer.fill(0x0101_0101_0101_0101, &stream)?;
         assert_eq!(buffer.download(&stream)?, [0x0101_0101_0101_0101; 4]);

@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use warploom::{Buffer, Context, DevicePool, Devices, Driver, Event, Result, Stream};
+use warploom::{Buffer, Context, DevicePool, Driver, Event, Result, Stream};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Checks, Machine};
 use warploom_testkit::{Random, TestResult};

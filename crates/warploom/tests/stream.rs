@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use warploom::sys::types::{CUcontext, CUresult, CUstream};
 use warploom::{
-    CaptureStatus, Context, ContextError, DeviceError, DevicePool, Devices, Driver, Error, Function, Priority,
-    PriorityRange, Result, Stream, StreamError, StreamOptions,
+    CaptureStatus, Context, ContextError, DeviceError, DevicePool, Driver, Error, Function, Priority, PriorityRange,
+    Result, Stream, StreamError, StreamOptions,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, Order, topology::Topology};

@@ -7,8 +7,8 @@ use std::task::{Context as Task, Poll, Waker};
 
 use gate::Gate;
 use warploom::{
-    CachePreference, Context, ContextOptions, Contexts, DeviceAttribute, DevicePool, Devices, Driver, EventOptions,
-    Limit, PinnedMemory, Result, Stream, StreamOptions,
+    CachePreference, Context, ContextOptions, DeviceAttribute, DevicePool, Driver, EventOptions, Limit, PinnedMemory,
+    Result, Stream, StreamOptions,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
@@ -49,7 +49,7 @@ fn devices_report_failed_queries() -> TestResult {
 fn properties_report_failed_queries() -> TestResult {
     // Not with calls that fail after their effect: attributes that the driver does not know fail by
     // themselves.
-    Sweep::new(Topology::preset("h200")?).run(|_, driver| driver.device(0)?.properties().map(drop));
+    Sweep::new(Topology::preset("h200")?).run(|_, driver: &Driver| driver.device(0)?.properties().map(drop));
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 mod gate;
 
-use warploom::{Buffer, DeviceMemory, DevicePool, Devices, Driver, Function, ManagedMemory, Stream};
+use warploom::{Buffer, DeviceMemory, DevicePool, Driver, Function, ManagedMemory, Stream};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode};
 
@@ -42,6 +42,7 @@ driver_tests! {
         #[expect(unsafe_code, reason = "wraps memory that somebody else owns")]
         // SAFETY: the memory is there until `plain` is dropped, at the end, and used by nobody else.
         let mut unknown = unsafe { Buffer::<u8>::borrowed(plain.as_raw(), 256, context) }?;
+        large.copy_from_host(&vec![0; SMALL + 1], &stream)?; // takes staging memory
         let waited = [(Function::cuMemcpyHtoDAsync_v2, 1), (Function::cuStreamSynchronize, 1)];
         budget(driver, &waited, || large.copy_from_host(&vec![1; SMALL + 1], &stream))?;
         budget(driver, &waited, || managed.copy_from_host(&[2; 256], &stream))?;

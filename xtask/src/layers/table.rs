@@ -24,6 +24,7 @@ const fn row(name: &'static str, may_use: &'static [&'static str], job: &'static
 /// Crates by folder, and their dependencies among each other. Dependencies of tests are free.
 pub(crate) const CRATES: &[Row] = &[
     row("cli", &["warploom", "sim"], "the `warploom` command"),
+    row("testkit-core", &["testkit", "warploom"], "the testkit with the core's driver; never published"),
     row("testkit", &["driver", "sim", "sys"], "one test body, every driver; never published"),
     row("libcuda", &["sim", "sys"], "the simulator as a shared library"),
     row("warploom", &["derive", "driver"], "the safe core; never names the simulator"),

@@ -1,6 +1,6 @@
 //! `warploom devices`: the devices of a driver, and their peer access.
 
-use warploom::{Device, Devices as _, NumaId, Result};
+use warploom::{Device, NumaId, Result};
 
 use crate::choice::Opened;
 use crate::report::{DeviceReport, DevicesReport};

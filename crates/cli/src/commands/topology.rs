@@ -1,6 +1,6 @@
 //! `warploom topology`: peer access between devices, and the links it goes over.
 
-use warploom::{Device, Devices as _, PeerAtomics, Result, Topology};
+use warploom::{Device, PeerAtomics, Result, Topology};
 
 use crate::choice::Opened;
 use crate::report::{PairReport, TopologyReport};

@@ -149,7 +149,10 @@ impl Sweep {
     /// The driver it gets has been initialised, and what the scenario does with it before it returns is all
     /// that counts: it must have dropped what it made.
     #[track_caller]
-    pub fn run<E: fmt::Display>(self, scenario: impl Fn(&Machine, &Driver) -> Result<(), E>) -> SweepReport {
+    pub fn run<D: From<Driver>, E: fmt::Display>(
+        self,
+        scenario: impl Fn(&Machine, &D) -> Result<(), E>,
+    ) -> SweepReport {
         match self.try_run(scenario) {
             Ok(report) if report.failures.is_empty() => report,
             Ok(report) => panic!("{report}"),
@@ -162,19 +165,21 @@ impl Sweep {
     /// # Errors
     ///
     /// The machine did not start.
-    pub fn try_run<E: fmt::Display>(
+    pub fn try_run<D: From<Driver>, E: fmt::Display>(
         self,
-        scenario: impl Fn(&Machine, &Driver) -> Result<(), E>,
+        scenario: impl Fn(&Machine, &D) -> Result<(), E>,
     ) -> crate::TestResult<SweepReport> {
-        runs::all(&self, &|machine, driver| scenario(machine, driver).map_err(|error| error.to_string()))
+        runs::all(&self, &|machine, driver| {
+            scenario(machine, &driver.clone().into()).map_err(|error| error.to_string())
+        })
     }
 }
 
 /// Sweeps a scenario as [`Sweep::new`] does by itself; panics with the report if something went wrong.
 #[track_caller]
-pub fn sweep<E: fmt::Display>(
+pub fn sweep<D: From<Driver>, E: fmt::Display>(
     topology: Topology,
-    scenario: impl Fn(&Machine, &Driver) -> Result<(), E>,
+    scenario: impl Fn(&Machine, &D) -> Result<(), E>,
 ) -> SweepReport {
     Sweep::new(topology).run(scenario)
 }
@@ -184,9 +189,9 @@ pub fn sweep<E: fmt::Display>(
 /// # Errors
 ///
 /// The machine did not start.
-pub fn try_sweep<E: fmt::Display>(
+pub fn try_sweep<D: From<Driver>, E: fmt::Display>(
     topology: Topology,
-    scenario: impl Fn(&Machine, &Driver) -> Result<(), E>,
+    scenario: impl Fn(&Machine, &D) -> Result<(), E>,
 ) -> crate::TestResult<SweepReport> {
     Sweep::new(topology).try_run(scenario)
 }

@@ -1,6 +1,6 @@
 //! Bandwidth of copies between devices, as a share of each link, on the machine's own clock.
 
-use warploom::{Buffer, DeviceMemory, Devices, Driver, Function, Mesh, Result, Stream, Topology};
+use warploom::{Buffer, DeviceMemory, Driver, Function, Mesh, Result, Stream, Topology};
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Machine, Mode, Order};
 

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Driver, Mesh, Stream, Topology};
+use warploom::{DevicePool, Driver, Mesh, Stream, Topology};
 use warploom_sim::{Machine, Mode, Order};
 
 use crate::measure::{Outcome, Row, compare, repeat};

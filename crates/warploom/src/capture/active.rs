@@ -8,11 +8,9 @@ use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
-
 use super::Sequence;
 use crate::memory::{Access, AllocationRef};
-use crate::{CaptureError, Context, Event, GraphError, Result, Stream};
+use crate::{CaptureError, Context, Driver, Event, GraphError, Result, Stream};
 
 /// The number of them.
 static COUNT: AtomicUsize = AtomicUsize::new(0);

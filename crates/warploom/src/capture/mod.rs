@@ -16,7 +16,7 @@
 //!
 //! ```
 //! use warploom::capture::Relaxed;
-//! use warploom::{DevicePool, Devices, Driver};
+//! use warploom::{DevicePool, Driver};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -100,10 +100,11 @@ pub use stream::CaptureStream;
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use self::finish::{end, unwanted};
 use crate::diagnostics::{Subject, report};
-use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream};
+use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream, callback, reclaimer};
 
 /// A stream that is being captured. Dropping it ends the capture, and there is no graph.
 ///
@@ -214,6 +215,12 @@ impl<M: Mode> Drop for Capture<M> {
     fn drop(&mut self) {
         if self.is_over {
             return;
+        }
+        if callback::is_running() {
+            self.is_over = true;
+            let stream = CaptureStream::new(self.stream().clone(), Arc::clone(self.stream.sequence()));
+            // Only a relaxed capture gets to the thread of a callback.
+            return reclaimer::defer(Capture::<Relaxed> { stream, is_over: false, _stays: () });
         }
         let device = self.stream().device().ordinal();
         let ended = self.finish().and_then(|graph| graph.destroy_root());

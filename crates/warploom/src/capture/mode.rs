@@ -15,7 +15,7 @@ pub struct Relaxed;
 /// The thread that began, where it also has to end.
 ///
 /// ```compile_fail,E0277
-/// # use warploom::{Devices, Driver};
+/// # use warploom::Driver;
 /// # use warploom::capture::ThreadLocal;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -23,7 +23,7 @@ impl CaptureStream {
     /// use std::sync::atomic::{AtomicU32, Ordering};
     ///
     /// use warploom::capture::Relaxed;
-    /// use warploom::{Devices, Driver};
+    /// use warploom::Driver;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -72,7 +72,7 @@ impl CaptureStream {
     ///
     /// ```
     /// use warploom::capture::Relaxed;
-    /// use warploom::{DevicePool, Devices, Driver, GraphDef};
+    /// use warploom::{DevicePool, Driver, GraphDef};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

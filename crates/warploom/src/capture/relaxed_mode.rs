@@ -1,8 +1,9 @@
 //! The thread's capture mode set to relaxed, for calls that a capture would forbid.
 #![expect(unsafe_code, reason = "changes the thread's mode")]
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUstreamCaptureMode;
+
+use crate::Driver;
 
 /// Sets the thread's capture mode to relaxed while it exists, so that calls are neither refused nor
 /// invalidate a capture.

@@ -51,7 +51,7 @@ impl CaptureStream {
     ///
     /// ```
     /// use warploom::capture::Relaxed;
-    /// use warploom::{DevicePool, Devices, Driver};
+    /// use warploom::{DevicePool, Driver};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -31,7 +31,7 @@ use crate::{HostTask, Result, Stream};
 /// calls: there a task is woken when the host queries or waits.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// async fn finish(stream: &warploom::Stream) -> warploom::Result<()> {
 ///     let half_way = stream.record()?;

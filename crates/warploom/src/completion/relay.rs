@@ -8,14 +8,13 @@ use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUstream_flags, CUstream_st};
 
 use crate::callback::{self, Callback};
 use crate::diagnostics::{Subject, report};
 use crate::event::{Event, Timing};
 use crate::handle::Handle;
-use crate::{Context, Result};
+use crate::{Context, Driver, Result};
 
 /// The most relays that are kept while they have nothing to wait for.
 const KEPT: usize = 16;

@@ -1,12 +1,14 @@
-//! Events, relays and answers that a context caches.
+//! Events, relays, staging memory, words and answers that a context caches.
 
 use std::sync::OnceLock;
 
-use warploom_driver::Driver;
-
 use super::PriorityRange;
+use super::profiler::ProfilerRanges;
+use super::words::Words;
+use crate::Driver;
 use crate::completion::Relays;
 use crate::event::EventPool;
+use crate::memory::StagingPool;
 
 /// Things that are made or asked for once and used many times. Nothing in here holds the context.
 #[derive(Default)]
@@ -15,6 +17,11 @@ pub(crate) struct Cached {
     pub(crate) events: EventPool,
     /// Streams that wait for events and then call back.
     pub(crate) relays: Relays,
+    /// Page-locked memory that copies go through.
+    pub(crate) staging: StagingPool,
+    /// Words that streams write and wait for.
+    pub(crate) words: Words,
+    pub(super) profiler_ranges: ProfilerRanges,
     /// The driver's answer, once it was asked.
     pub(super) priorities: OnceLock<PriorityRange>,
 }
@@ -23,6 +30,8 @@ impl Cached {
     /// Destroys everything, before the context goes.
     pub(super) fn end(self, driver: &Driver) {
         self.relays.end(driver);
+        self.staging.end(driver);
         self.events.end(driver);
+        self.words.end(driver);
     }
 }

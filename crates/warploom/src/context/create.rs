@@ -16,7 +16,7 @@ impl Device {
     /// current, and it is destroyed, once its work is done, when nothing holds it any more.
     ///
     /// ```
-    /// use warploom::{ContextOptions, Devices, Driver, Scheduling};
+    /// use warploom::{ContextOptions, Driver, Scheduling};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

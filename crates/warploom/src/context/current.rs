@@ -4,60 +4,39 @@
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUcontext;
 
 use super::{Context, GenerationWatch, Shared};
 use crate::device::{device_of, initialize};
 use crate::diagnostics::{Subject, report};
-use crate::{ContextError, Device, Devices as _, Result};
+use crate::{ContextError, Device, Driver, Result};
 
-/// The current context of the calling thread, and resets of primary contexts, for programs that mix this
-/// crate with code that relies on it.
+/// The current context of the calling thread, and resets of primary contexts.
 ///
-/// No call of this crate depends on the current context, and none leaves it changed. Each call here
-/// initializes the driver if that has not been done.
-///
-/// ```
-/// use warploom::{Contexts, Devices, Driver};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
-/// let context = driver.device(0)?.context()?;
-/// assert_eq!(driver.current_context()?, None);
-/// context.scope(|| assert_eq!(driver.current_context().as_ref(), Ok(&Some(context.clone()))))?;
-/// assert_eq!(driver.current_device()?, None);
-/// # Ok(())
-/// # }
-/// ```
-pub trait Contexts {
+/// For programs that mix this crate with code that relies on the current context. No call of this crate
+/// depends on it, and none leaves it changed. Each call here initializes the driver if that has not been done.
+impl Driver {
     /// The context that is current on this thread; `None` if none is.
+    ///
+    /// ```
+    /// use warploom::Driver;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// assert_eq!(driver.current_context()?, None);
+    /// context.scope(|| assert_eq!(driver.current_context().as_ref(), Ok(&Some(context.clone()))))?;
+    /// assert_eq!(driver.current_device()?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
     /// [`ContextError::Untracked`] for one that is neither an active primary context nor was made or taken
     /// over here: its owner may destroy it at any time. And the driver's error.
     #[doc(alias = "cuCtxGetCurrent")]
-    fn current_context(&self) -> Result<Option<Context>>;
-
-    /// The device of the context that is current on this thread; `None` if none is.
-    ///
-    /// # Errors
-    ///
-    /// The driver's error.
-    #[doc(alias = "cuCtxGetDevice")]
-    fn current_device(&self) -> Result<Option<Device>>;
-
-    /// Tells when the primary context of any device is reset.
-    ///
-    /// # Errors
-    ///
-    /// The driver's error when it is asked for its devices.
-    fn watch_generations(&self) -> Result<GenerationWatch>;
-}
-
-impl Contexts for Driver {
-    fn current_context(&self) -> Result<Option<Context>> {
+    pub fn current_context(&self) -> Result<Option<Context>> {
         initialize(self)?;
         let raw = current_raw(self)?;
         if raw.is_null() {
@@ -75,7 +54,13 @@ impl Contexts for Driver {
         }
     }
 
-    fn current_device(&self) -> Result<Option<Device>> {
+    /// The device of the context that is current on this thread; `None` if none is.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error.
+    #[doc(alias = "cuCtxGetDevice")]
+    pub fn current_device(&self) -> Result<Option<Device>> {
         initialize(self)?;
         if current_raw(self)?.is_null() {
             return Ok(None);
@@ -83,7 +68,12 @@ impl Contexts for Driver {
         device_of_current(self).map(Some)
     }
 
-    fn watch_generations(&self) -> Result<GenerationWatch> {
+    /// Tells when the primary context of any device is reset.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error when it is asked for its devices.
+    pub fn watch_generations(&self) -> Result<GenerationWatch> {
         Ok(GenerationWatch::over(&self.devices()?))
     }
 }
@@ -114,6 +104,13 @@ impl Known {
         held.find(|shared| shared.raw.raw() == raw).map(|shared| Context { shared })
     }
 
+    /// Those of a device.
+    fn of_device(&self, device: &Device) -> Vec<Context> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = known.iter().filter_map(Weak::upgrade).filter(|shared| shared.device == *device);
+        held.map(|shared| Context { shared }).collect()
+    }
+
     fn add(&self, context: &Context) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|held| held.strong_count() > 0);
@@ -121,8 +118,19 @@ impl Known {
     }
 }
 
+impl Device {
+    /// Waits until everything enqueued in its contexts is done: in its primary context, if any code in the
+    /// process holds it, and in those that were made or taken over here.
+    pub(crate) fn synchronize_contexts(&self) -> Result<()> {
+        if self.has_active_context()? {
+            self.context()?.synchronize()?;
+        }
+        self.driver().extension::<Known>().of_device(self).iter().try_for_each(Context::synchronize)
+    }
+}
+
 impl Context {
-    /// Lets [`Contexts::current_context`] recognise it.
+    /// Lets [`Driver::current_context`] recognise it.
     pub(super) fn remember(&self) {
         self.driver().extension::<Known>().add(self);
     }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUcontext;
 
 use super::cached::Cached;
@@ -13,7 +12,7 @@ use super::{Context, Origin, Shared};
 use crate::device::initialize;
 use crate::handle::Handle;
 use crate::leaks::Mark;
-use crate::{ContextError, Result};
+use crate::{ContextError, Driver, Result};
 
 impl Context {
     /// A context that other code made, and that `owner` keeps alive. It is never destroyed by this crate; the

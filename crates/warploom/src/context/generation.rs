@@ -12,12 +12,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUcontext;
 
 use super::watch::Watcher;
 use super::{Context, Origin, Shared};
-use crate::{ContextError, Device, Error, Result};
+use crate::{ContextError, Device, Driver, Error, Result};
 
 /// The number of a context, which the driver never gives out again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

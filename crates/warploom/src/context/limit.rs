@@ -77,7 +77,7 @@ impl Context {
     /// The current value of a limit.
     ///
     /// ```
-    /// use warploom::{Devices, Driver, Limit};
+    /// use warploom::{Driver, Limit};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -23,7 +23,9 @@ mod memory;
 mod options;
 mod primary;
 mod priority;
+mod profiler;
 mod watch;
+mod words;
 
 use std::any::Any;
 use std::fmt;
@@ -31,7 +33,6 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use self::cache::CachePreference;
-pub use self::current::Contexts;
 pub(crate) use self::current::Current;
 pub use self::error::ContextError;
 pub use self::generation::ContextId;
@@ -40,20 +41,22 @@ pub use self::limit::Limit;
 pub use self::memory::MemoryInfo;
 pub use self::options::{ContextOptions, Scheduling};
 pub use self::priority::PriorityRange;
+pub use self::profiler::ProfilerRange;
 pub use self::watch::{GenerationChange, GenerationWatch};
+
+pub(crate) use self::words::Word;
 
 use self::cached::Cached;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUctx_st};
 
-use crate::callback::Home;
+use crate::callback::{self, Home};
 use crate::capture;
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::{Device, Error, Result, Stream};
+use crate::{Device, Driver, Error, Result, Stream, reclaimer};
 
 /// A device in use: its primary context, which everything in the process shares, or one made for the purpose.
 ///
@@ -61,7 +64,7 @@ use crate::{Device, Error, Result, Stream};
 /// current context for good. Two are equal if they are the same context of the same driver.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -140,7 +143,7 @@ impl Context {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// Its cached events, relays and answers.
+    /// Its cached events, relays, staging memory, words and answers.
     pub(crate) fn cached(&self) -> &Cached {
         &self.shared.cached
     }
@@ -174,6 +177,9 @@ impl Context {
     /// The driver's error. The context is not tried again.
     #[doc(alias = "cuCtxDestroy")]
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         Arc::into_inner(self.shared).map_or(Ok(()), |mut shared| shared.end())
     }
 }
@@ -189,6 +195,18 @@ impl Shared {
         let mark = mark_on(device.driver(), || ((Kind::Context, raw.addr() as u64, 0), Some(device.ordinal())));
         let (raw, device, cached) = (Handle::new(raw), device.clone(), Cached::default());
         Shared { raw, device, origin, id: None, cached, _mark: mark }
+    }
+
+    /// Everything but the shell.
+    fn take(&mut self) -> Shared {
+        Shared {
+            raw: Handle::new(self.raw.raw()),
+            device: self.device.clone(),
+            origin: std::mem::replace(&mut self.origin, Origin::Ended),
+            id: self.id,
+            cached: std::mem::take(&mut self.cached),
+            _mark: std::mem::take(&mut self._mark),
+        }
     }
 
     fn end(&mut self) -> Result<()> {
@@ -233,6 +251,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if callback::is_running() && !matches!(self.origin, Origin::Ended) {
+            return reclaimer::defer(self.take());
+        }
         let ended = self.end();
         report(|| Subject::Context { device: self.device.ordinal() }, ended);
     }

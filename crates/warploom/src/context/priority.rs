@@ -8,7 +8,7 @@ use crate::{Context, Result};
 /// The priorities that streams of a context can have. A smaller number goes first.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -21,8 +21,7 @@ pub struct GenerationChange {
     pub generation: u64,
 }
 
-/// Tells when primary contexts are reset; made by
-/// [`Contexts::watch_generations`](crate::Contexts::watch_generations).
+/// Tells when primary contexts are reset; made by [`Driver::watch_generations`](crate::Driver::watch_generations).
 ///
 /// A reset that others in the process do is told when this crate notices it: when the device is asked for its
 /// context, by [`Context::check`](crate::Context::check) or by [`Mesh::refresh`](crate::Mesh::refresh).
@@ -31,7 +30,7 @@ pub struct GenerationChange {
 /// driver is gone, gets [`ContextError::WatchLost`] after the kept changes.
 ///
 /// ```
-/// use warploom::{Contexts, Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;

@@ -5,62 +5,23 @@ use std::ffi::{CString, c_int};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUdevice, CUresult};
 
 use super::{Card, Device, PciAddress, Uuid};
-use crate::{DeviceError, Error, Result};
+use crate::{DeviceError, Driver, Error, Result};
 
-/// A driver's devices.
+/// Devices.
 ///
 /// Each call initializes the driver if that has not been done. How many devices there are is asked once per
 /// driver; a driver without any answers `CUDA_ERROR_NO_DEVICE`.
-///
-/// ```
-/// use warploom::{Devices, Driver};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
-/// for device in driver.devices()? {
-///     println!("{device}: {}, {} bytes", device.name()?, device.total_memory()?);
-/// }
-/// assert_eq!(driver.device(2).unwrap_err().to_string(), "device 2 does not exist; the driver has 2");
-/// # Ok(())
-/// # }
-/// ```
-pub trait Devices {
+impl Driver {
     /// The device with this ordinal.
     ///
     /// # Errors
     ///
     /// [`DeviceError::NoSuchDevice`] beyond the last, and the driver's error.
-    fn device(&self, ordinal: u32) -> Result<Device>;
-
-    /// Every device, by ordinal.
-    ///
-    /// # Errors
-    ///
-    /// The driver's error.
-    fn devices(&self) -> Result<Vec<Device>>;
-
-    /// The device with a PCI address.
-    ///
-    /// # Errors
-    ///
-    /// [`DeviceError::NoDeviceAt`] if there is none, and the driver's error.
-    #[doc(alias = "cuDeviceGetByPCIBusId")]
-    fn device_at(&self, address: PciAddress) -> Result<Device>;
-
-    /// The device with this UUID.
-    ///
-    /// # Errors
-    ///
-    /// [`DeviceError::NoDeviceWithUuid`] if there is none, and the driver's error.
-    fn device_with_uuid(&self, uuid: Uuid) -> Result<Device>;
-}
-
-impl Devices for Driver {
-    fn device(&self, ordinal: u32) -> Result<Device> {
+    #[doc(alias = "cuDeviceGet")]
+    pub fn device(&self, ordinal: u32) -> Result<Device> {
         let installed = self.extension::<Installed>();
         let cards = installed.cards(self)?;
         let found = usize::try_from(ordinal).ok().and_then(|position| cards.get(position));
@@ -68,13 +29,38 @@ impl Devices for Driver {
         Ok(Device { driver: self.clone(), card: Arc::clone(card) })
     }
 
-    fn devices(&self) -> Result<Vec<Device>> {
+    /// Every device, by ordinal.
+    ///
+    /// ```
+    /// use warploom::Driver;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
+    /// for device in driver.devices()? {
+    ///     println!("{device}: {}, {} bytes", device.name()?, device.total_memory()?);
+    /// }
+    /// assert_eq!(driver.device(2).unwrap_err().to_string(), "device 2 does not exist; the driver has 2");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The driver's error.
+    #[doc(alias = "cuDeviceGetCount")]
+    pub fn devices(&self) -> Result<Vec<Device>> {
         let installed = self.extension::<Installed>();
         let cards = installed.cards(self)?;
         Ok(cards.iter().map(|card| Device { driver: self.clone(), card: Arc::clone(card) }).collect())
     }
 
-    fn device_at(&self, address: PciAddress) -> Result<Device> {
+    /// The device with a PCI address.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDeviceAt`] if there is none, and the driver's error.
+    #[doc(alias = "cuDeviceGetByPCIBusId")]
+    pub fn device_at(&self, address: PciAddress) -> Result<Device> {
         initialize(self)?;
         let text = CString::new(address.to_string()).unwrap_or_default();
         let mut raw = 0;
@@ -88,7 +74,12 @@ impl Devices for Driver {
         }
     }
 
-    fn device_with_uuid(&self, uuid: Uuid) -> Result<Device> {
+    /// The device with this UUID.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDeviceWithUuid`] if there is none, and the driver's error.
+    pub fn device_with_uuid(&self, uuid: Uuid) -> Result<Device> {
         for device in self.devices()? {
             if device.uuid()? == uuid {
                 return Ok(device);
@@ -144,6 +135,7 @@ impl Card {
             properties: OnceLock::new(),
             primary: crate::context::Generations::default(),
             pool_changes: AtomicU64::new(1), // nothing is known of what came before
+            accessors: super::Accessors::default(),
         }))
     }
 }

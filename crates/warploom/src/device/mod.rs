@@ -6,9 +6,11 @@
 //! around.
 #![expect(unsafe_code, reason = "asks the driver about devices")]
 
+mod accessors;
 mod attribute;
 mod compute_capability;
 mod devices;
+mod driver;
 mod error;
 mod identity;
 mod pci_address;
@@ -22,13 +24,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{self, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdevice;
 
 pub use self::attribute::DeviceAttribute;
 pub use self::compute_capability::ComputeCapability;
-pub use self::devices::Devices;
 pub(crate) use self::devices::{device_of, initialize};
+pub use self::driver::Driver;
 pub use self::error::DeviceError;
 pub(crate) use self::error::list;
 pub use self::pci_address::PciAddress;
@@ -36,6 +37,7 @@ pub(crate) use self::peer::{peer_attribute, peer_capability};
 pub use self::properties::{ComputeMode, Properties};
 pub use self::uuid::Uuid;
 
+use self::accessors::Accessors;
 use self::identity::Identity;
 use crate::context::Generations;
 use crate::{Error, Result};
@@ -47,7 +49,7 @@ use crate::{Error, Result};
 /// ordinal.
 ///
 /// ```
-/// use warploom::{ComputeCapability, DeviceAttribute, Devices, Driver};
+/// use warploom::{ComputeCapability, DeviceAttribute, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
@@ -76,6 +78,7 @@ struct Card {
     properties: OnceLock<Properties>,
     primary: Generations,
     pool_changes: AtomicU64,
+    accessors: Accessors,
 }
 
 impl Device {

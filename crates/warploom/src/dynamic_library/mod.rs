@@ -1,4 +1,4 @@
-//! Dynamic libraries that are loaded at run time: NCCL, NVRTC, libNVVM and nvJitLink.
+//! Dynamic libraries that are loaded at run time: NCCL, NVRTC, libNVVM, nvJitLink and NVTX.
 //!
 //! Each library is a table of functions ([`table!`]) that says under which names and in which folders it may
 //! be ([`LibraryTable`]). The search itself is the driver's own.

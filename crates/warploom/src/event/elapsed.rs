@@ -13,7 +13,7 @@ impl Event<Timed> {
     /// The time from `start` to this event, on the device's clock. Resolution is about half a microsecond.
     ///
     /// ```
-    /// use warploom::{Devices, Driver};
+    /// use warploom::Driver;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -29,7 +29,7 @@ impl Event<Timed> {
     /// Events without a time have none between them:
     ///
     /// ```compile_fail,E0599
-    /// # use warploom::{Devices, Driver};
+    /// # use warploom::Driver;
     /// # fn time(stream: &warploom::Stream) -> warploom::Result<()> {
     /// let (start, end) = (stream.record()?, stream.record()?);
     /// end.elapsed(&start)?;

@@ -21,19 +21,19 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use warploom_driver::ResultExt as _;
 use warploom_driver::sys::types::{CUevent, CUevent_flags, CUevent_st};
-use warploom_driver::{Driver, ResultExt as _};
 
 use crate::capture::{self, CaptureId};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Device, Result};
+use crate::{Context, Device, Driver, Result};
 
 /// A point in a stream, marked by [`Stream::record`](crate::Stream::record); done when everything before it
 /// is done.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -38,7 +38,7 @@ mod kind {
 /// Options of an event that [`Stream::record_with`](crate::Stream::record_with) records.
 ///
 /// ```
-/// use warploom::{Devices, Driver, EventOptions};
+/// use warploom::{Driver, EventOptions};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -4,12 +4,11 @@
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUevent_st;
 
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
-use crate::{Context, Result};
+use crate::{Context, Driver, Result};
 
 /// The most idle events of one kind that are kept.
 const KEPT: usize = 64;

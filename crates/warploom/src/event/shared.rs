@@ -2,8 +2,8 @@
 
 use warploom_driver::sys::types::CUevent_st;
 
-use crate::Context;
 use crate::handle::Handle;
+use crate::{Context, callback, reclaimer};
 
 /// An event that is kept by several; the last gives it back to its context.
 pub(crate) struct SharedEvent {
@@ -29,6 +29,10 @@ impl Drop for SharedEvent {
 pub(super) fn give_back(context: &Context, flags: u32, event: Handle<CUevent_st>) {
     if !context.is_current_generation() {
         return; // it went with the context's last generation
+    }
+    if callback::is_running() {
+        // The pool may be full, and then the event is destroyed.
+        return reclaimer::defer(SharedEvent::new(event, flags, context));
     }
     // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record at
     // the time.

@@ -7,8 +7,8 @@ use std::mem::zeroed;
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
+use warploom_driver::Function;
 use warploom_driver::sys::types::{CUgraphEdgeData, CUgraphNode};
-use warploom_driver::{Driver, Function};
 
 use super::hierarchy::{GraphId, Locked};
 use super::raw::RawNode;
@@ -16,7 +16,7 @@ use super::{GraphDef, GraphError, Node};
 use crate::diagnostics::{Subject, report};
 use crate::live_set::backing::{Backing, Named};
 use crate::live_set::lock::Lock;
-use crate::{Error, LiveSet as _, Result};
+use crate::{Driver, Error, LiveSet as _, Result};
 
 /// The nodes before a node, or those after it: a [live set](crate::LiveSet) of the driver's edges.
 ///
@@ -24,7 +24,7 @@ use crate::{Error, LiveSet as _, Result};
 /// stay are not touched. If adding fails, nothing has changed. The set of a destroyed node is empty.
 ///
 /// ```
-/// use warploom::{Devices, Driver, GraphDef, LiveSet};
+/// use warploom::{Driver, GraphDef, LiveSet};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -15,21 +15,20 @@
 
 use std::ptr::{NonNull, null_mut};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{
     CUgraph, CUuserObject, CUuserObject_flags, CUuserObject_st, CUuserObjectRetain_flags,
 };
 
 use super::bundle::Bundle;
-use super::reclaimer::{self, Item};
-use crate::Result;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
+use crate::reclaimer::{self, Item};
+use crate::{Driver, Result};
 
 /// A bundle that a graph keeps.
 pub(crate) struct Attachment {
     object: Handle<CUuserObject_st>,
-    item: NonNull<Item>,
+    item: NonNull<Item<Bundle>>,
 }
 
 // SAFETY: the item is only read, and its owners may be used on any thread; the object goes to the driver.
@@ -45,7 +44,7 @@ impl Attachment {
     /// A graph that the caller keeps from ending, or from releasing this, retains it.
     pub(super) unsafe fn bundle(&self) -> &Bundle {
         // SAFETY: the user object keeps the item, and the caller sees to it that it stays.
-        unsafe { Item::bundle(self.item) }
+        unsafe { Item::value(self.item) }
     }
 
     /// Another handle to the same attachment, for a graph that the driver has copied it to.
@@ -134,7 +133,7 @@ unsafe fn attach(driver: &Driver, graph: CUgraph, bundle: Bundle) -> Result<Atta
 }
 
 /// A user object that keeps an item; the item is released if there can be none.
-fn create(driver: &Driver, item: NonNull<Item>) -> Result<Handle<CUuserObject_st>> {
+fn create(driver: &Driver, item: NonNull<Item<Bundle>>) -> Result<Handle<CUuserObject_st>> {
     let mut object: CUuserObject = null_mut();
     let flags = CUuserObject_flags::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC.0;
     // SAFETY: `object` is writable, and the destructor takes the item, once.

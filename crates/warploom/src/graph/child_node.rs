@@ -4,7 +4,6 @@
 use std::mem::zeroed;
 use std::ptr::null_mut;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraph, CUgraphNode, CUgraphNodeParams, CUgraphNodeType};
 
 use super::bundle::Bundle;
@@ -14,8 +13,8 @@ use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Position};
-use crate::Result;
 use crate::diagnostics::{Subject, report};
+use crate::{Driver, Result};
 
 /// A node that runs a graph of its own, added by [`Position::embed`].
 #[derive(Clone)]
@@ -38,7 +37,7 @@ impl Position<'_> {
     /// its nodes can be changed and destroyed for itself.
     ///
     /// ```
-    /// # use warploom::{Devices, Driver, GraphDef};
+    /// # use warploom::{Driver, GraphDef};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
     /// # let context = driver.device(0)?.context()?;

@@ -4,7 +4,6 @@
 use std::mem::zeroed;
 use std::ptr::null;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{
     CUDA_CONDITIONAL_NODE_PARAMS, CUgraphConditionalNodeType, CUgraphNodeParams, CUgraphNodeType,
 };
@@ -13,7 +12,7 @@ use super::bundle::Bundle;
 use super::node::{Node, typed_node};
 use super::position::Place;
 use super::{Condition, GraphDef, GraphError, Position};
-use crate::Result;
+use crate::{Driver, Result};
 
 /// A node that runs its body if a condition is not 0, added by [`Position::if_then`].
 #[derive(Clone)]

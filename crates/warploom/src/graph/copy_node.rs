@@ -5,7 +5,6 @@ use std::mem::zeroed;
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use std::sync::Arc;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraphNode, CUmemorytype};
 
 use super::bundle::{Bundle, Part, Retained};
@@ -14,7 +13,7 @@ use super::operand::{Memory, Operand, OperandMut};
 use super::position::Place;
 use super::{GraphDef, GraphError, Position};
 use crate::memory::{self, MemoryKind, bytes_of};
-use crate::{Context, CopyError, DeviceCopy, MemoryError, Result, Rows, RowsMut};
+use crate::{Context, CopyError, DeviceCopy, Driver, MemoryError, Result, Rows, RowsMut};
 
 /// A node that copies memory, added by [`Position::copy`] or [`Position::copy_rows`].
 #[derive(Clone)]
@@ -185,7 +184,7 @@ impl Position<'_> {
     /// Adds a node that copies all values of one piece of memory to another. The graph keeps both.
     ///
     /// ```
-    /// # use warploom::{DevicePool, Devices, Driver, GraphDef};
+    /// # use warploom::{DevicePool, Driver, GraphDef};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
     /// # let context = driver.device(0)?.context()?;

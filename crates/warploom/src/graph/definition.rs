@@ -6,14 +6,13 @@ use std::hash::{Hash, Hasher};
 use std::ptr::null_mut;
 use std::sync::{Arc, Weak};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
 use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{EmptyNode, GraphError, Node, Position};
-use crate::{Context, Device, Result};
+use crate::{Context, Device, Driver, Result, callback};
 
 /// A graph of work: nodes, and edges that order them.
 ///
@@ -27,7 +26,7 @@ use crate::{Context, Device, Result};
 /// the whole hierarchy.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, GraphDef};
+/// use warploom::{DevicePool, Driver, GraphDef};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -260,6 +259,9 @@ impl GraphDef {
     /// The driver's error.
     #[doc(alias = "cuGraphDestroy")]
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         Arc::into_inner(self.hierarchy).map_or(Ok(()), |hierarchy| hierarchy.end())
     }
 

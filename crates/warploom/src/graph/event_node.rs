@@ -1,7 +1,6 @@
 //! Event nodes: a graph records an event, or waits for one.
 #![expect(unsafe_code, reason = "adds raw nodes")]
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUevent;
 
 use super::Position;
@@ -9,7 +8,7 @@ use super::bundle::{Bundle, Part, Retained};
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use crate::event::Timing;
-use crate::{Event, Result};
+use crate::{Driver, Event, Result};
 
 /// A node that records an event, added by [`Position::record`].
 #[derive(Clone)]

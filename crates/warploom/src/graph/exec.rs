@@ -4,19 +4,18 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
 
 use super::GraphDef;
 use super::accumulator::Accumulator;
 use super::bundle::Bundle;
+use super::dropped::{DroppedExec, destroy_exec};
 use super::uses::GraphUses;
-use crate::capture::RelaxedMode;
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Completion, Context, Device, Event, Queue, Result, Stream};
+use crate::{Completion, Context, Device, Driver, Event, Queue, Result, Stream, callback};
 
 /// A graph that can be launched, made by [`GraphDef::instantiate`].
 ///
@@ -28,7 +27,7 @@ use crate::{Completion, Context, Device, Event, Queue, Result, Stream};
 /// lock of the executable, which no other has.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, GraphDef};
+/// use warploom::{DevicePool, Driver, GraphDef};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -173,7 +172,7 @@ impl GraphExec {
     /// A failure to launch is the future's result.
     ///
     /// ```
-    /// # use warploom::{Devices, Driver, GraphDef};
+    /// # use warploom::{Driver, GraphDef};
     /// async fn twice(exec: &warploom::GraphExec, stream: &warploom::Stream) -> warploom::Result<()> {
     ///     exec.run(stream).await?;
     ///     exec.run(stream).await
@@ -236,22 +235,28 @@ impl GraphExec {
     /// The driver's error.
     #[doc(alias = "cuGraphExecDestroy")]
     pub fn close(mut self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         self.end()
     }
 
     fn end(&mut self) -> Result<()> {
-        if std::mem::replace(&mut self.is_over, true) || !self.context.is_current_generation() {
+        if std::mem::replace(&mut self.is_over, true) {
             return Ok(());
         }
-        let _relaxed = RelaxedMode::new(self.driver());
-        // SAFETY: the executable belongs to this value, which gives it up. The driver keeps what its launches
-        // need.
-        Ok(unsafe { self.driver().cuGraphExecDestroy(self.as_raw()) }?)
+        // SAFETY: the executable belongs to this value, which gives it up.
+        unsafe { destroy_exec(&self.context, &self.raw) }
     }
 }
 
 impl Drop for GraphExec {
     fn drop(&mut self) {
+        if callback::is_running() && !std::mem::replace(&mut self.is_over, true) {
+            let (raw, mark) = (Handle::new(self.as_raw()), std::mem::take(&mut self._mark));
+            // SAFETY: the executable belongs to this value, which gives it up.
+            return unsafe { DroppedExec::defer(raw, &self.context, mark) };
+        }
         let ended = self.end();
         report(|| Subject::GraphExec { device: self.device().ordinal() }, ended);
     }

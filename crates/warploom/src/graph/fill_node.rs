@@ -3,7 +3,6 @@
 
 use std::mem::zeroed;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUDA_MEMSET_NODE_PARAMS_v1, CUdeviceptr, CUgraphNode};
 
 use super::bundle::{Bundle, Part};
@@ -13,7 +12,7 @@ use super::operand::{Memory, OperandMut};
 use super::position::Place;
 use super::{GraphDef, GraphError, Position};
 use crate::memory::{self, Pattern, pattern};
-use crate::{Context, DeviceCopy, MemoryError, Result, RowsMut};
+use crate::{Context, DeviceCopy, Driver, MemoryError, Result, RowsMut};
 
 /// A node that sets memory to a value, added by [`Position::fill`] or [`Position::fill_rows`].
 #[derive(Clone)]

@@ -13,19 +13,18 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
 use super::attachment::{Attachment, Prepared};
 use super::attachment_index::AttachmentIndex;
 use super::bundle::Bundle;
+use super::dropped::{DroppedGraph, destroy_graph};
 use super::raw::{NodeMap, RawNode};
 use super::{GraphError, Node};
-use crate::capture::RelaxedMode;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Result};
+use crate::{Context, Driver, Result, callback};
 
 /// A graph of a hierarchy, by its place in the list. The root is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -135,22 +134,33 @@ impl Hierarchy {
 
     /// Destroys the root if it is owned; all handles are refused afterwards.
     pub(super) fn end(&self) -> Result<()> {
+        match self.take_root() {
+            // SAFETY: the graph belongs to this hierarchy, which gives it up.
+            Some(raw) => unsafe { destroy_graph(self.driver(), &raw) },
+            None => Ok(()),
+        }
+    }
+
+    /// The root, if it is owned and still there; all handles are refused afterwards.
+    fn take_root(&self) -> Option<Handle<CUgraph_st>> {
         let mut locked = self.lock();
         let raw = locked.state.graphs[0].raw.take();
         let is_owned = std::mem::replace(&mut locked.state.is_owned, false) && !locked.state.is_broken;
         locked.bury(GraphId::ROOT);
-        drop(locked);
-        let _relaxed = RelaxedMode::new(self.driver());
-        match raw {
-            // SAFETY: the graph belongs to this hierarchy, which gives it up.
-            Some(raw) if is_owned => Ok(unsafe { self.driver().cuGraphDestroy(raw.raw()) }?),
-            _ => Ok(()),
-        }
+        raw.filter(|_| is_owned)
     }
 }
 
 impl Drop for Hierarchy {
     fn drop(&mut self) {
+        if callback::is_running() {
+            let mark = std::mem::take(&mut self._mark);
+            if let Some(raw) = self.take_root() {
+                // SAFETY: the graph belongs to this hierarchy, which gives it up.
+                unsafe { DroppedGraph::defer(raw, &self.context, mark) };
+            }
+            return;
+        }
         let ended = self.end();
         report(|| Subject::Graph { device: self.context.device().ordinal() }, ended);
     }

@@ -7,15 +7,14 @@ use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUDA_HOST_NODE_PARAMS_v1;
 
 use super::Position;
 use super::bundle::{Bundle, Part, Retained};
 use super::node::{Node, typed_node};
 use super::position::Place;
-use crate::callback::panicked;
-use crate::{Error, Result};
+use crate::callback::{Running, panicked};
+use crate::{Driver, Error, Result};
 
 /// A node that calls a function of the host, added by [`Position::host`].
 #[derive(Clone)]
@@ -114,6 +113,7 @@ impl AlignedBytes {
 extern "C" fn call_closure(data: *mut c_void) {
     // SAFETY: the graph, executable or launch that calls keeps the closure, by the owner of the node.
     let closure = unsafe { &*data.cast::<Closure>() };
+    let _running = Running::new();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(&closure.function)) {
         closure.panics.count.fetch_add(1, Ordering::Relaxed);
         let error = panicked(payload);
@@ -125,7 +125,8 @@ impl Position<'_> {
     /// Adds a node that calls a function, in each launch, on a thread of the driver's. The graph keeps the
     /// function. Executables of the graph may call it at the same time.
     ///
-    /// The function must not call CUDA, or drop values that do. A panic in it stays there: it is reported
+    /// The function must not call CUDA. Values that it drops are freed soon after; see
+    /// [`Stream::host`](crate::Stream::host). A panic in it stays there: it is reported
     /// like a failure in a `drop`, and counted by [`HostNode::panics`]; the launch goes on.
     ///
     /// A function that holds the graph itself is never dropped, since the two keep each other: let it hold a
@@ -134,7 +135,7 @@ impl Position<'_> {
     /// ```
     /// use std::sync::Arc;
     /// use std::sync::atomic::{AtomicU32, Ordering};
-    /// use warploom::{Devices, Driver, GraphDef};
+    /// use warploom::{Driver, GraphDef};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -3,7 +3,6 @@
 
 use std::mem::zeroed;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{
     CUDA_KERNEL_NODE_PARAMS_v2, CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue,
 };
@@ -15,7 +14,7 @@ use super::position::Place;
 use super::{GraphError, Position};
 use crate::diagnostics::{Subject, report};
 use crate::kernel::{NodeAttribute, NodeLaunch};
-use crate::{Arguments, Context, Dimensions, Kernel, LaunchConfig, Result, Shape};
+use crate::{Arguments, Context, Dimensions, Driver, Kernel, LaunchConfig, Result, Shape};
 
 /// A node that launches a kernel, added by [`Position::kernel`].
 #[derive(Clone)]
@@ -41,7 +40,7 @@ impl Position<'_> {
     /// [graph allocates](Position::allocate).
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver, GraphDef, LaunchConfig};
+    /// use warploom::{DevicePool, Driver, GraphDef, LaunchConfig};
     ///
     /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

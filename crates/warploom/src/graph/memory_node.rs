@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use std::mem::zeroed;
 use std::ptr::null;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{
     CUDA_MEM_ALLOC_NODE_PARAMS, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation,
     CUmemLocationType,
@@ -17,7 +16,7 @@ use super::position::Place;
 use super::{GraphError, Position};
 use crate::device::peer_capability;
 use crate::memory::bytes_of;
-use crate::{Device, DeviceCopy, MemoryError, PeerError, Result};
+use crate::{Device, DeviceCopy, Driver, MemoryError, PeerError, Result};
 
 /// A node that allocates memory in each launch, added by [`Position::allocate`], and the memory: kernel nodes
 /// of the same graph take it as an argument, copies and fills by
@@ -25,7 +24,7 @@ use crate::{Device, DeviceCopy, MemoryError, PeerError, Result};
 ///
 /// ```
 /// use warploom::graph::{Operand, OperandMut};
-/// use warploom::{DevicePool, Devices, Driver, GraphDef};
+/// use warploom::{DevicePool, Driver, GraphDef};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

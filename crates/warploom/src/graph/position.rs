@@ -3,7 +3,6 @@
 
 use std::ptr::null_mut;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
 use super::bundle::Bundle;
@@ -12,7 +11,7 @@ use super::hierarchy::Locked;
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Node};
 use crate::diagnostics::{Subject, report};
-use crate::{Context, Result};
+use crate::{Context, Driver, Result};
 
 /// A place in a graph where a node can be added: at the [beginning](GraphDef::entry), [after a
 /// node](Node::then), or [after several](GraphDef::after).
@@ -64,7 +63,7 @@ impl<'a> Position<'a> {
     /// Has the node run in another context than the graph's.
     ///
     /// ```
-    /// # use warploom::{DeviceMemory, Devices, Driver, GraphDef};
+    /// # use warploom::{DeviceMemory, Driver, GraphDef};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;
     /// let (one, two) = (driver.device(0)?.context()?, driver.device(1)?.context()?);

@@ -2,6 +2,7 @@
 
 use warploom_driver::sys::types::CUdeviceptr;
 
+use super::UsedMemory;
 use crate::graph::{AllocNode, Condition};
 use crate::memory::Operand;
 use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
@@ -27,6 +28,11 @@ pub trait Parameter: private::Sealed {
 /// A value that can be passed to a kernel: a number, a `#[repr(C)]` struct with [`DeviceCopy`], or memory,
 /// which is passed as its address and stays until the kernel is done.
 pub trait Argument: private::Passed {}
+
+/// An [`Argument`] for an [`ArgumentList`](super::ArgumentList) that may be used as long as `'a`.
+pub trait ListArgument<'a>: Argument + private::Listed<'a> {}
+
+impl<'a, A: Argument + private::Listed<'a>> ListArgument<'a> for A {}
 
 /// An [`Argument`] for a [`Parameter`].
 pub trait Fits<P>: Argument {}
@@ -55,8 +61,14 @@ pub(super) mod private {
             None
         }
     }
+
+    #[expect(unnameable_types, reason = "only this crate knows how things are passed")]
+    pub trait Listed<'a> {
+        /// The memory that the kernel gets, for as long as it is borrowed.
+        fn into_operand(self) -> Option<Operand<'a>>;
+    }
 }
-use private::{Passed, Sealed};
+use private::{Listed, Passed, Sealed};
 
 impl<T: DeviceCopy> Sealed for T {}
 impl<T: DeviceCopy> Parameter for T {
@@ -74,6 +86,12 @@ impl<T: DeviceCopy> Passed for T {
 
     #[inline]
     fn operand(&self) -> Option<Operand<'_>> {
+        None
+    }
+}
+
+impl<T: DeviceCopy> Listed<'_> for T {
+    fn into_operand(self) -> Option<Operand<'static>> {
         None
     }
 }
@@ -98,6 +116,12 @@ impl Passed for bool {
     }
 }
 
+impl Listed<'_> for bool {
+    fn into_operand(self) -> Option<Operand<'static>> {
+        None
+    }
+}
+
 impl<T: DeviceCopy> Sealed for &[T] {}
 impl<T: DeviceCopy> Parameter for &[T] {
     const SIZE: usize = size_of::<CUdeviceptr>();
@@ -109,9 +133,14 @@ impl<T: DeviceCopy> Parameter for &mut [T] {
 
 macro_rules! memory {
     ($($of:ty => $parameter:ty, |$this:ident| $operand:expr;)*) => {$(
-        impl<T: DeviceCopy> Argument for $of {}
-        impl<T: DeviceCopy> Fits<$parameter> for $of {}
-        impl<T: DeviceCopy> Passed for $of {
+        impl<'a, T: DeviceCopy> Argument for $of {}
+        impl<'a, T: DeviceCopy> Fits<$parameter> for $of {}
+        impl<'a, T: DeviceCopy> Listed<'a> for $of {
+            fn into_operand(self) -> Option<Operand<'a>> {
+                Some(UsedMemory::from(self).into())
+            }
+        }
+        impl<'a, T: DeviceCopy> Passed for $of {
             type Value = CUdeviceptr;
 
             #[inline]
@@ -128,12 +157,12 @@ macro_rules! memory {
     )*};
 }
 memory! {
-    &Buffer<T> => &[T], |buffer| Operand::read(buffer.as_slice());
-    &ManagedBuffer<T> => &[T], |buffer| Operand::read(buffer.as_slice());
-    Slice<'_, T> => &[T], |slice| Operand::read(*slice);
-    &mut Buffer<T> => &mut [T], |buffer| Operand::read(buffer.as_slice()).and_written();
-    &mut ManagedBuffer<T> => &mut [T], |buffer| Operand::read(buffer.as_slice()).and_written();
-    SliceMut<'_, T> => &mut [T], |slice| Operand::read(slice.as_slice()).and_written();
+    &'a Buffer<T> => &[T], |buffer| Operand::read(buffer.as_slice());
+    &'a ManagedBuffer<T> => &[T], |buffer| Operand::read(buffer.as_slice());
+    Slice<'a, T> => &[T], |slice| Operand::read(*slice);
+    &'a mut Buffer<T> => &mut [T], |buffer| Operand::read(buffer.as_slice()).and_written();
+    &'a mut ManagedBuffer<T> => &mut [T], |buffer| Operand::read(buffer.as_slice()).and_written();
+    SliceMut<'a, T> => &mut [T], |slice| Operand::read(slice.as_slice()).and_written();
 }
 
 impl Argument for &Condition {}
@@ -152,6 +181,18 @@ impl Passed for &Condition {
 
     fn scope(&self) -> Option<u64> {
         Some(self.graph().hierarchy().number())
+    }
+}
+
+impl Listed<'_> for &Condition {
+    fn into_operand(self) -> Option<Operand<'static>> {
+        None
+    }
+}
+
+impl<T: DeviceCopy> Listed<'_> for &AllocNode<T> {
+    fn into_operand(self) -> Option<Operand<'static>> {
+        None
     }
 }
 

@@ -1,9 +1,41 @@
 //! Tuples of kernel arguments.
 
-use super::{Argument, Fits, Parameter};
+use super::{Argument, Fits, Parameter, UsedMemory, Using};
 
-/// Kernel arguments: a tuple of up to 24 [`Argument`]s.
-pub trait Arguments: private::PassedAll {}
+/// Kernel arguments: a tuple of up to 24 [`Argument`]s, or an [`ArgumentList`](super::ArgumentList).
+pub trait Arguments: private::PassedAll {
+    /// The same arguments, for a kernel that also uses memory whose address is not one of them: it lies in a
+    /// struct, or in a table of addresses on the device. That memory, too, stays until the kernel is done.
+    ///
+    /// ```
+    /// use warploom::{Arguments, DevicePool, Driver, LaunchConfig};
+    ///
+    /// # const SCALE_ALL: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale_all.ptx"));
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+    /// let scale_all = context.load(SCALE_ALL)?.kernel("scale_all")?;
+    ///
+    /// let (mut one, mut other) = (pool.upload(&[1.0_f32, 2.0], &stream)?, pool.upload(&[3.0_f32, 4.0], &stream)?);
+    /// let table = pool.upload(&[one.as_raw(), other.as_raw()], &stream)?; // `float **`
+    /// let arguments = (2.0_f32, &table, 2_u32);
+    /// // SAFETY: it scales two values at each address of the table, one block for each.
+    /// unsafe {
+    ///     let used = [(&mut one).into(), (&mut other).into()];
+    ///     scale_all.launch(&stream, &LaunchConfig::new(2, 32), arguments.using(&used))
+    /// }?;
+    /// assert_eq!((one.download(&stream)?, other.download(&stream)?), (vec![2.0, 4.0], vec![6.0, 8.0]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn using<'a>(self, memory: &'a [UsedMemory<'a>]) -> Using<'a, Self>
+    where
+        Self: Sized,
+    {
+        Using::new(self, memory)
+    }
+}
 
 /// Kernel parameters: a tuple of up to 24 [`Parameter`]s.
 pub trait Parameters: private::Sized {}
@@ -24,12 +56,13 @@ pub(super) mod private {
 
     #[expect(unnameable_types, reason = "only this crate knows how things are passed")]
     pub trait PassedAll {
-        const SIZES: &'static [usize];
+        /// The size of each argument.
+        fn sizes(&self) -> &[usize];
 
         /// Calls with each piece of memory, until that fails.
         fn each_operand(&self, see: impl FnMut(Operand<'_>) -> Result<()>) -> Result<()>;
 
-        /// `true` if an argument belongs to a graph.
+        /// `true` if an argument may belong to a graph.
         const IS_SCOPED: bool;
 
         /// Calls with the number of each graph's hierarchy that an argument belongs to, until that fails.
@@ -50,8 +83,12 @@ macro_rules! tuples {
         impl<$($argument: Argument),*> Arguments for ($($argument,)*) {}
         impl<$($argument: Fits<$parameter>, $parameter: Parameter),*> ArgumentsFor<($($parameter,)*)> for ($($argument,)*) {}
         impl<$($argument: Argument),*> private::PassedAll for ($($argument,)*) {
-            const SIZES: &'static [usize] = &[$(size_of::<$argument::Value>()),*];
             const IS_SCOPED: bool = false $(|| $argument::IS_SCOPED)*;
+
+            #[inline]
+            fn sizes(&self) -> &[usize] {
+                const { &[$(size_of::<$argument::Value>()),*] }
+            }
 
             fn each_scope(&self, mut see: impl FnMut(u64) -> crate::Result<()>) -> crate::Result<()> {
                 [$(self.$index.scope()),*].into_iter().flatten().try_for_each(&mut see)
@@ -102,8 +139,11 @@ impl private::Sized for () {
 impl Arguments for () {}
 impl ArgumentsFor<()> for () {}
 impl private::PassedAll for () {
-    const SIZES: &'static [usize] = &[];
     const IS_SCOPED: bool = false;
+
+    fn sizes(&self) -> &[usize] {
+        &[]
+    }
 
     fn each_scope(&self, _see: impl FnMut(u64) -> crate::Result<()>) -> crate::Result<()> {
         Ok(())

@@ -8,14 +8,13 @@ use std::hash::{Hash, Hasher};
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, OnceLock, Weak};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUfunction, CUkern_st, CUkernel};
 
 use super::limits::KnownLimits;
 use super::{Library, ParameterInfo};
 use crate::device::same_driver;
 use crate::handle::Handle;
-use crate::{CachePreference, Context, Device, LibraryError, Result};
+use crate::{CachePreference, Context, Device, Driver, LibraryError, Result};
 
 /// A function that can be launched, in any context of its driver.
 ///
@@ -176,7 +175,7 @@ impl Library {
     /// its name.
     ///
     /// ```
-    /// # use warploom::{Devices, Driver};
+    /// # use warploom::Driver;
     /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -15,18 +15,20 @@ use crate::device::same_driver;
 use crate::{Queue, Result, Stream};
 
 impl Kernel {
-    /// Launches it, in the order of `queue`: enqueues one run of it, with a tuple of arguments.
+    /// Launches it, in the order of `queue`: enqueues one run of it, with a tuple of arguments or an
+    /// [`ArgumentList`](super::ArgumentList).
     ///
     /// Exactly one driver call, and nothing from the heap, once the kernel has been launched on the device
     /// and the stream has met the memory. The first launch also asks for the kernel's parameters and limits;
     /// one that is [cooperative](LaunchConfig::cooperative), and one with memory of another device, ask each
     /// time.
     ///
-    /// Memory that is passed stays until the kernel is done. As everywhere, the order of its *contents*
+    /// Memory that is passed stays until the kernel is done; so does memory that the kernel finds elsewhere,
+    /// if it is named ([`Arguments::using`]). As everywhere, the order of its *contents*
     /// between streams is the caller's.
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver, LaunchConfig};
+    /// use warploom::{DevicePool, Driver, LaunchConfig};
     ///
     /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -66,7 +68,7 @@ impl Kernel {
     #[doc(alias = "cuLaunchKernelEx")]
     #[inline]
     pub unsafe fn launch(&self, queue: &impl Queue, shape: &impl Shape, arguments: impl Arguments) -> Result<()> {
-        verify(self, &arguments)?;
+        self.verify(arguments.sizes())?;
         // SAFETY: the caller vouches for it.
         unsafe { self.enqueue(queue.stream(), shape, &arguments) }
     }
@@ -121,11 +123,6 @@ impl Kernel {
         })?;
         if is_counted { did(arguments, stream) } else { Ok(()) }
     }
-}
-
-#[inline]
-fn verify<A: Arguments>(kernel: &Kernel, _arguments: &A) -> Result<()> {
-    kernel.verify(A::SIZES)
 }
 
 /// Lets a stream use memory of any stream: first all of it is checked, so that nothing is changed if some of

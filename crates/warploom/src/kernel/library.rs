@@ -9,7 +9,6 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUkernel, CUlib_st, CUlibrary, CUmodule, CUresult};
 
 use super::function::{Kernel, Shared as KernelShared, name_of};
@@ -21,7 +20,7 @@ use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::{Context, Error, LibraryError, Result};
+use crate::{Context, Driver, Error, LibraryError, Result, callback, reclaimer};
 
 /// Code that was loaded, for every context of a driver: kernels and variables.
 ///
@@ -30,7 +29,7 @@ use crate::{Context, Error, LibraryError, Result};
 /// used in are waited for, and it is unloaded. It holds these contexts.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -322,6 +321,9 @@ impl Library {
     /// The driver's error. A library that may still be in use stays loaded.
     #[doc(alias = "cuLibraryUnload")]
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
     }
 }
@@ -380,6 +382,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if callback::is_running() && self.logs.is_some() {
+            return reclaimer::defer(self.take());
+        }
         if capture::any()
             && let Some(capture) = self.used_contexts.captured()
         {

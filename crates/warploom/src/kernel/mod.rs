@@ -5,6 +5,8 @@
 //! | [`Library`] | code that was loaded, for every context of a driver |
 //! | [`Kernel`] | a function in it that can be launched, with its [`ParameterInfo`] and [`KernelAttributes`] |
 //! | [`TypedKernel`] | a kernel whose parameters were compared with types once |
+//! | [`ArgumentList`] | arguments whose number and types are known at run time |
+//! | [`UsedMemory`] | memory whose address a kernel finds in a struct or a table |
 //! | [`LaunchConfig`] | grid, block and shared memory; [`CheckedConfig`] once it is checked |
 //! | [`Occupancy`] | the occupancy of a kernel |
 //!
@@ -14,6 +16,7 @@
 //! dropped.
 
 mod argument;
+mod argument_list;
 mod arguments;
 mod attribute;
 mod config;
@@ -31,14 +34,18 @@ mod occupancy;
 mod parameter;
 mod typed;
 mod used_contexts;
+mod used_memory;
 
-pub use argument::{Argument, Fits, Parameter};
+pub use argument::{Argument, Fits, ListArgument, Parameter};
+pub use argument_list::ArgumentList;
 pub use arguments::{Arguments, ArgumentsFor, Parameters};
 pub use attribute::{KernelAttribute, KernelAttributes};
 pub use config::LaunchConfig;
 pub use dimensions::Dimensions;
 pub use error::{LaunchError, LibraryError};
 pub use function::Kernel;
+#[cfg(feature = "nvrtc")]
+pub(crate) use image::check_text;
 pub use jit::JitOptions;
 pub use library::Library;
 pub use limits::{CheckedConfig, Shape};
@@ -46,3 +53,4 @@ pub(crate) use node_launch::{NodeAttribute, NodeLaunch};
 pub use occupancy::{BlockSuggestion, Occupancy};
 pub use parameter::ParameterInfo;
 pub use typed::TypedKernel;
+pub use used_memory::{UsedMemory, Using};

@@ -34,7 +34,7 @@ impl<'a> NodeLaunch<'a> {
         hierarchy: u64,
     ) -> Result<NodeLaunch<'a>> {
         let launch = NodeLaunch::with_shape(kernel, context, shape)?;
-        kernel.verify(A::SIZES)?;
+        kernel.verify(arguments.sizes())?;
         if A::IS_SCOPED {
             arguments.each_scope(
                 |scope| {

@@ -6,19 +6,18 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUlaunchConfig, CUoccupancyB2DSize};
 
 use super::launch::{attributes, to_raw};
 use super::{Dimensions, Kernel, LaunchConfig, LaunchError};
 use crate::context::Current;
 use crate::device::same_driver;
-use crate::{Context, Error, Queue, Result};
+use crate::{Context, Driver, Error, Queue, Result};
 
 /// The occupancy of a kernel in a context.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

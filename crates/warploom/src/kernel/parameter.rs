@@ -5,7 +5,7 @@ use warploom_driver::Function;
 use warploom_driver::sys::types::CUresult;
 
 use super::{Kernel, LaunchError};
-use crate::{Context, Devices as _, Error, Result};
+use crate::{Context, Error, Result};
 
 /// Offset and size of a kernel parameter, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

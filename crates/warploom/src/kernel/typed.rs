@@ -13,7 +13,7 @@ use crate::{Queue, Result};
 /// cannot be checked.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, LaunchConfig, TypedKernel};
+/// use warploom::{DevicePool, Driver, LaunchConfig, TypedKernel};
 ///
 /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::Driver;
-
 use super::report::{Alive, Kind};
-use crate::Context;
+use crate::{Context, Driver};
 
 /// The number of trackers on all drivers: while it is 0, new objects look no further.
 ///
@@ -127,7 +125,6 @@ mod tests {
     use warploom_sim::Machine;
 
     use super::*;
-    use crate::Devices as _;
     use crate::leaks::Leaks;
 
     fn open() -> Driver {

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use warploom::leaks::{Kind, Leaks};
-//! use warploom::{DevicePool, Devices, Driver};
+//! use warploom::{DevicePool, Driver};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -60,9 +60,8 @@ pub(crate) use ledger::{Mark, mark, mark_on};
 use std::fmt;
 use std::sync::Arc;
 
-use warploom_driver::Driver;
-
 use self::ledger::Ledger;
+use crate::Driver;
 
 /// Tracks the objects made on a driver while it exists; see [the module](self).
 ///
@@ -104,7 +103,7 @@ impl Leaks {
     ///
     /// ```
     /// use warploom::leaks::Leaks;
-    /// use warploom::{Devices, Driver};
+    /// use warploom::Driver;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

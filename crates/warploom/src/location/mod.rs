@@ -115,7 +115,7 @@ impl FromStr for Host {
 /// A device's memory or the host's.
 ///
 /// ```
-/// use warploom::{Devices, Driver, Host, Location};
+/// use warploom::{Driver, Host, Location};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

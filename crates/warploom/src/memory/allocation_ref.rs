@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::allocation::Allocation;
 use super::uses::Access;
-use crate::{Result, Stream, capture};
+use crate::{Result, Stream, callback, capture, reclaimer};
 
 /// One holder of an allocation; a clone is another.
 pub(crate) struct AllocationRef(NonNull<Counted>);
@@ -110,7 +110,11 @@ impl AllocationRef {
     /// `true` if the stream is captured, whose graph keeps the memory then.
     #[inline]
     fn is_captured_by(&self, stream: &Stream) -> Result<bool> {
-        if capture::any() { capture::keep(self, stream) } else { Ok(false) }
+        if !capture::any() {
+            return Ok(false);
+        }
+        self.note_accessor(stream.device());
+        capture::keep(self, stream)
     }
 
     /// The allocation, to be changed, if it is the only reference.
@@ -175,8 +179,13 @@ impl Drop for AllocationRef {
     fn drop(&mut self) {
         // SAFETY: the holder is gone afterwards.
         let Some(last) = (unsafe { self.leave() }) else { return };
-        // SAFETY: the last holder has it to itself.
-        unsafe { last.drop_in_place() };
+        if callback::is_running() {
+            // SAFETY: the last holder has it to itself, and takes it out once.
+            reclaimer::defer(unsafe { last.read() }.allocation);
+        } else {
+            // SAFETY: the last holder has it to itself.
+            unsafe { last.drop_in_place() };
+        }
         // SAFETY: as above; it is empty now.
         unsafe { keep(last) };
     }

@@ -12,7 +12,7 @@ use super::allocation::Allocation;
 use super::allocation_ref::AllocationRef;
 use super::device_copy::bytes_of;
 use super::slice::Span;
-use crate::{Context, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, Stream};
+use crate::{Context, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, Stream, callback};
 
 /// Values on a device, owned the way a boxed slice owns values on the host.
 ///
@@ -22,7 +22,7 @@ use crate::{Context, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, St
 /// [`Event`](crate::Event) and wait for it.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver};
+/// use warploom::{DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -67,8 +67,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::EmptyBuffer`] for no bytes, [`MemoryError::TooLarge`] for more than a size can say;
-    /// then `owner` is dropped.
+    /// [`MemoryError::TooLarge`] for more bytes than a size can say; then `owner` is dropped.
     ///
     /// # Safety
     ///
@@ -88,7 +87,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::EmptyBuffer`] for no bytes, [`MemoryError::TooLarge`] for more than a size can say.
+    /// [`MemoryError::TooLarge`] for more bytes than a size can say.
     ///
     /// # Safety
     ///
@@ -108,18 +107,20 @@ impl<T: DeviceCopy> Buffer<T> {
         keeps: Option<Box<dyn Any + Send + Sync>>,
     ) -> Result<Buffer<T>> {
         let bytes = bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?;
-        if bytes == 0 {
-            return Err(MemoryError::EmptyBuffer.into());
-        }
         // SAFETY: the caller vouches for `len` values at the address.
         Ok(unsafe { Self::over(Allocation::foreign((address, bytes), context, keeps), len) })
     }
 
     /// The number of values.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "no buffer is empty")]
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// `true` if it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// The number of bytes.
@@ -135,7 +136,7 @@ impl<T: DeviceCopy> Buffer<T> {
     }
 
     /// The address of its first value on the device; valid while this value is held, in the order of its
-    /// stream.
+    /// stream. 0 if it was allocated without bytes.
     #[must_use]
     pub fn as_raw(&self) -> CUdeviceptr {
         self.allocation.address()
@@ -144,6 +145,11 @@ impl<T: DeviceCopy> Buffer<T> {
     #[inline]
     pub(crate) fn allocation(&self) -> &AllocationRef {
         &self.allocation
+    }
+
+    /// Its allocation, without a number of values.
+    pub(super) fn into_allocation(self) -> AllocationRef {
+        self.allocation
     }
 
     /// Its allocation, if it is the only reference.
@@ -194,6 +200,40 @@ impl<T: DeviceCopy> Buffer<T> {
     /// [`MemoryError::OutOfRange`] if the range is not inside.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
         self.as_slice_mut().slice_mut(range)
+    }
+
+    /// Pieces of `len` values; the last has the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::EmptyChunks`] if `len` is 0.
+    pub fn chunks(&self, len: usize) -> Result<impl Iterator<Item = Slice<'_, T>>> {
+        self.as_slice().chunks(len)
+    }
+
+    /// Pieces of `len` values, to be written; the last has the rest.
+    ///
+    /// ```
+    /// use warploom::{DevicePool, Driver};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let stream = context.stream()?;
+    /// let mut buffer = DevicePool::new(&context)?.zeroed::<u32>(5, &stream)?;
+    /// for (number, chunk) in (1..).zip(buffer.chunks_mut(2)?) {
+    ///     chunk.fill(number, &stream)?;
+    /// }
+    /// assert_eq!(buffer.download(&stream)?, [1, 1, 2, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::EmptyChunks`] if `len` is 0.
+    pub fn chunks_mut(&mut self, len: usize) -> Result<impl Iterator<Item = SliceMut<'_, T>>> {
+        self.as_slice_mut().chunks_mut(len)
     }
 
     /// Sets every value; see [`SliceMut::fill`].
@@ -286,6 +326,9 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// The driver's error.
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         self.allocation.into_inner().map_or(Ok(()), Allocation::close)
     }
 

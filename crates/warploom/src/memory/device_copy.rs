@@ -19,8 +19,26 @@ use std::num::{Saturating, Wrapping};
 /// }
 /// ```
 ///
+/// Where this crate has another name, or is reached through another crate, the derive macro is told:
+///
+/// ```
+/// mod engine {
+///     pub extern crate warploom as gpu;
+/// }
+///
+/// #[derive(Clone, Copy, warploom::DeviceCopy)]
+/// #[device_copy(crate = crate::engine::gpu)]
+/// #[repr(C)]
+/// struct Sample {
+///     time: u64,
+///     value: f64,
+/// }
+/// # fn main() {}
+/// ```
+///
 /// Numbers of half precision and complex ones are such values by the features `half` and `num-complex`, for
-/// the types of the crates of these names.
+/// the types of the crates of these names. With the feature `bytemuck`, `Plain` makes such values of types that
+/// are `Pod` there.
 ///
 /// A type with invalid bit patterns cannot be read back from a device, where any bytes may have been written;
 /// so neither `bool` nor `char` nor an enum nor a reference is one:

@@ -14,7 +14,7 @@ use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result};
 /// its context, so it is for long-lived memory; see [`DevicePool`](crate::DevicePool) for the rest.
 ///
 /// ```
-/// use warploom::{DeviceMemory, Devices, Driver};
+/// use warploom::{DeviceMemory, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

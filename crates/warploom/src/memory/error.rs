@@ -1,13 +1,13 @@
 //! Errors of allocating memory and of taking parts of it.
 
-use crate::Error;
+use crate::{Error, VolumeShape};
 
 /// Memory that cannot be allocated, or not be used like that.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
-    /// A buffer without bytes.
-    #[error("a buffer of 0 bytes cannot be allocated")]
+    /// Memory of a graph, rows of a pitch, or memory of a resource to be wrapped, without bytes.
+    #[error("0 bytes can neither be allocated by a graph or with a pitch, nor be wrapped with a resource")]
     EmptyBuffer,
 
     /// The size in bytes overflows.
@@ -56,14 +56,23 @@ pub enum MemoryError {
         padded: &'static str,
     },
 
-    /// The driver cannot fill with the value. It fills with 1, 2 or 4 bytes, none of them padding.
+    /// The driver cannot fill with the value. It fills with 1, 2, 4, 8, 12 or 16 bytes, none of them padding.
     #[error(
-        "memory cannot be filled with a value of {size} bytes; only with 1, 2 or 4 bytes, or bytes that are all the same, \
-         without padding"
+        "memory cannot be filled with a value of {size} bytes; only with 1, 2, 4, 8, 12 or 16 bytes, or bytes that \
+         are all the same, without padding; a graph and rows take no more than 4"
     )]
     Fill {
         /// The size of the value.
         size: usize,
+    },
+
+    /// The memory is not aligned for the numbers that the driver fills it with.
+    #[error("memory at {address:#x} cannot be filled with numbers of {align} bytes; start at a multiple of that")]
+    FillAlignment {
+        /// The address of the memory.
+        address: u64,
+        /// The alignment that is needed.
+        align: usize,
     },
 
     /// The memory is not page-locked.
@@ -141,6 +150,30 @@ pub enum MemoryError {
         width: usize,
         /// The number of rows.
         height: usize,
+        /// The number of values of the slice.
+        len: usize,
+    },
+
+    /// Planes that would overlap.
+    #[error(
+        "planes of {height} rows overlap at a distance of {plane_height}; a plane has at most as many rows as the distance"
+    )]
+    PlaneTooHigh {
+        /// The rows of a plane.
+        height: usize,
+        /// The rows from the start of a plane to the start of the next.
+        plane_height: usize,
+    },
+
+    /// A volume that exceeds the slice.
+    #[error(
+        "{} planes of {} rows of {} values, at a pitch of {} and {} rows apart, exceed {len} values; take fewer or smaller \
+         planes",
+        shape.depth(), shape.height(), shape.width(), shape.pitch(), shape.plane_height()
+    )]
+    VolumeOutOfRange {
+        /// The shape of the volume.
+        shape: VolumeShape,
         /// The number of values of the slice.
         len: usize,
     },

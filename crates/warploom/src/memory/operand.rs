@@ -21,6 +21,7 @@ pub(crate) enum MemoryKind {
 }
 
 /// A range of memory, and the kind of access.
+#[derive(Clone, Copy)]
 pub struct Operand<'a> {
     span: Span<'a>,
     access: Access,
@@ -84,6 +85,7 @@ impl<'a> Operand<'a> {
             context.check_generation()?;
         } else {
             self.reach(context)?;
+            self.span.allocation.note_accessor(context.device());
         }
         if self.span.allocation.capture().is_some() {
             return Err(CaptureError::GraphMemory.into());

@@ -57,6 +57,11 @@ impl<'a> Span<'a> {
         Ok(Span { address, len: end - start, ..self })
     }
 
+    /// The part of it from a byte on that is inside, as an address for the driver.
+    pub(super) fn at_byte(self, offset: usize) -> Span<'a> {
+        Span { address: self.address + offset as CUdeviceptr, ..self }
+    }
+
     /// The same bytes as values of another type.
     fn cast<T: DeviceCopy, U: DeviceCopy>(self) -> Result<Span<'a>> {
         refuse_padding::<T, U>()?;
@@ -164,6 +169,9 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
             return Err(MemoryError::EmptyChunks.into());
         }
         let starts = (0..self.len()).step_by(len);
+        // No sum of two sizes that a slice can have is more than a number can say; of larger chunks, there is
+        // one.
+        let len = len.min(self.len());
         Ok(starts.filter_map(move |start| self.slice(start..self.len().min(start + len)).ok()))
     }
 
@@ -179,6 +187,22 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
 }
 
 impl<'a, T: DeviceCopy> SliceMut<'a, T> {
+    /// Pieces of `len` values, which can all be written, since they do not overlap; the last has the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::EmptyChunks`] if `len` is 0.
+    pub fn chunks_mut(self, len: usize) -> Result<impl Iterator<Item = SliceMut<'a, T>>> {
+        if len == 0 {
+            return Err(MemoryError::EmptyChunks.into());
+        }
+        let span = self.span;
+        let starts = (0..span.len).step_by(len);
+        let len = len.min(span.len);
+        let chunk = move |start| span.part::<T>(start..span.len.min(start + len)).ok().map(SliceMut::over);
+        Ok(starts.filter_map(chunk))
+    }
+
     /// The same, borrowed for a while: the original can be used again afterwards.
     pub fn reborrow(&mut self) -> SliceMut<'_, T> {
         SliceMut::over(self.span)

@@ -10,7 +10,7 @@ impl Mesh {
     /// devices, as [`Mesh::grant_pools`]. The report has an outcome for each.
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver, LiveSet, Mesh, Topology};
+    /// use warploom::{DevicePool, Driver, LiveSet, Mesh, Topology};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("hgx-a100-4")?)?;

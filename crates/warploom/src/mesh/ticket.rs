@@ -12,7 +12,7 @@ use crate::{Completion, Event, Queue, Result, Stream};
 /// [`Ticket::mark`] records at once.
 ///
 /// ```
-/// use warploom::{DeviceMemory, Devices, Driver, Mesh, SynchronousResource, Topology};
+/// use warploom::{DeviceMemory, Driver, Mesh, SynchronousResource, Topology};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;

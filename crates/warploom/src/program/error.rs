@@ -111,18 +111,33 @@ pub enum NvrtcError {
     },
 
     /// The driver does not load this kind of code.
-    #[error(
-        "{name} is {kind}; {}",
-        match kind {
-            CodeKind::Cubin | CodeKind::Fatbin => "ObjectCode::load takes PTX, and ObjectCode::load_binary takes this, too",
-            _ => "it has to be linked first, by a Linker",
-        }
-    )]
+    #[error("{name} is {kind}, which drivers do not load; link it first, by a Linker")]
     NotLoadable {
         /// Its name.
         name: String,
         /// Its kind.
         kind: CodeKind,
+    },
+
+    /// A binary of unknown origin.
+    #[error(
+        "{name} is {kind} of unknown origin, which drivers and linkers read without checks; call UntrustedCode::trust \
+         if NVIDIA's tools made it, or use PTX"
+    )]
+    Untrusted {
+        /// Its name.
+        name: String,
+        /// Its kind.
+        kind: CodeKind,
+    },
+
+    /// PTX is a text in UTF-8.
+    #[error("{name} is not PTX: byte {position} is not UTF-8; use the text as the compiler wrote it")]
+    NotUtf8 {
+        /// Its name.
+        name: String,
+        /// The first wrong byte.
+        position: usize,
     },
 
     /// Options that only libNVVM has.

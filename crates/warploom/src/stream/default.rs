@@ -35,7 +35,7 @@ impl Context {
     /// order hold it; see [`Stream::for_teardown`].
     ///
     /// ```
-    /// use warploom::{Devices, Driver, StreamError};
+    /// use warploom::{Driver, StreamError};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -26,6 +26,15 @@ pub enum StreamError {
         device: u32,
     },
 
+    /// The device's streams lack an operation on words.
+    #[error("the streams of device {device} have no {of}; signal with events, or with words of 32 bits")]
+    NoWords {
+        /// The device.
+        device: u32,
+        /// The operation.
+        of: &'static str,
+    },
+
     /// A host function panicked.
     #[error("a host function panicked: {message}")]
     HostFunctionPanicked {

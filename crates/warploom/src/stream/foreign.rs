@@ -20,7 +20,7 @@ impl Stream {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use warploom::{Devices, Driver, Stream};
+    /// use warploom::{Driver, Stream};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -17,12 +17,13 @@ impl Stream {
     /// dropped, at the latest with the context. A panic in it stays there: it is reported like a failure in a
     /// `drop`, and the task's result is [`StreamError::HostFunctionPanicked`].
     ///
-    /// The function must not call CUDA, or drop values that do; the driver answers
-    /// `CUDA_ERROR_NOT_PERMITTED`, and nothing is freed. Functions of all streams may have to share one
-    /// thread, so that one that waits holds up others.
+    /// The function must not call CUDA; the driver answers `CUDA_ERROR_NOT_PERMITTED`. It may drop or close
+    /// anything: buffers, streams, graphs and the like are freed by a thread of the library's own, soon
+    /// after, and a failure is reported like one in a `drop`; see [`reclaim`](crate::graph::reclaim). Functions of all streams may have to share one thread, so that one
+    /// that waits holds up others.
     ///
     /// ```
-    /// use warploom::{Devices, Driver};
+    /// use warploom::Driver;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

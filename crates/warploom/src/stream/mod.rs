@@ -18,28 +18,29 @@ mod host;
 mod info;
 mod options;
 mod order;
+mod word;
 
 pub use error::StreamError;
 pub use host::HostTask;
 pub use info::CaptureStatus;
 pub use options::{Priority, StreamOptions};
+pub use word::{Comparison, StreamWord, WordValue};
 
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use warploom_driver::ResultExt as _;
 use warploom_driver::sys::types::{CUstream, CUstream_st};
-use warploom_driver::{Driver, ResultExt as _};
 
 use self::default::ThreadKey;
 use self::info::StreamInfo;
-use crate::capture;
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{CaptureError, Context, Device, Result};
+use crate::{CaptureError, Context, Device, Driver, Result, callback, capture, reclaimer};
 
 /// A queue of work on a device: its work runs in order, and in no order with other streams until a
 /// [wait](Stream::wait) makes one.
@@ -47,7 +48,7 @@ use crate::{CaptureError, Context, Device, Result};
 /// A clone is another handle to the same stream. Two are equal if they are the same stream.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -195,11 +196,17 @@ impl Stream {
     }
 
     /// Refuses the stream of another thread.
-    fn check_thread(&self) -> Result<()> {
+    #[inline]
+    pub(crate) fn check_thread(&self) -> Result<()> {
         match &self.shared.origin {
             Origin::PerThread(thread) if !thread.is_this() => Err(StreamError::OtherThread.into()),
             _ => Ok(()),
         }
+    }
+
+    /// `true` if no other value is a handle to the stream, except for those made from the raw handle.
+    pub(crate) fn is_only_handle(&self) -> bool {
+        Arc::strong_count(&self.shared) == 1
     }
 
     #[inline]
@@ -242,6 +249,9 @@ impl Stream {
     /// The driver's error. The stream is gone from this program's hands all the same.
     #[doc(alias = "cuStreamDestroy")]
     pub fn close(self) -> Result<()> {
+        if callback::is_running() {
+            return Ok(()); // dropped, and so left to the reclaimer
+        }
         Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
     }
 
@@ -262,6 +272,17 @@ impl Stream {
 }
 
 impl Shared {
+    /// Everything but the shell.
+    fn take(&mut self) -> Shared {
+        Shared {
+            raw: Handle::new(self.raw.raw()),
+            origin: std::mem::replace(&mut self.origin, Origin::Foreign { _owner: Box::new(()) }),
+            context: self.context.clone(),
+            info: std::mem::take(&mut self.info),
+            _mark: std::mem::take(&mut self._mark),
+        }
+    }
+
     /// Destroys a stream that was made here; the second time, there is nothing left to destroy.
     fn end(&mut self) -> Result<()> {
         if !matches!(self.origin, Origin::Created) {
@@ -279,6 +300,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if callback::is_running() && matches!(self.origin, Origin::Created) {
+            return reclaimer::defer(self.take());
+        }
         let ended = self.end();
         report(|| Subject::Stream { device: self.context.device().ordinal() }, ended);
     }

@@ -37,7 +37,7 @@ impl fmt::Display for Priority {
 /// Options of a new stream: by default non-blocking, with the lowest priority.
 ///
 /// ```
-/// use warploom::{Devices, Driver, StreamOptions};
+/// use warploom::{Driver, StreamOptions};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -12,7 +12,7 @@ impl Topology {
     /// rank is written on it.
     ///
     /// ```
-    /// use warploom::{Devices, Driver, Topology};
+    /// use warploom::{Driver, Topology};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;

@@ -12,7 +12,7 @@ impl Topology {
     /// tells.
     ///
     /// ```
-    /// use warploom::{Devices, Driver, Topology};
+    /// use warploom::{Driver, Topology};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-t4")?)?;

@@ -66,7 +66,7 @@ impl Topology {
     /// Asked when it is first wanted, and remembered.
     ///
     /// ```
-    /// use warploom::{Devices, Driver, PeerAtomics, Topology};
+    /// use warploom::{Driver, PeerAtomics, Topology};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;

@@ -23,7 +23,7 @@ use crate::{Device, DeviceError, DeviceRef, Error, Result};
 /// The peer capabilities of a list of devices, as the driver reported them.
 ///
 /// ```
-/// use warploom::{Devices, Driver, Topology};
+/// use warploom::{Driver, Topology};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("asymmetric")?)?;

@@ -4,7 +4,7 @@ use std::task::{Context as Task, Waker};
 
 use warploom::capture::{Relaxed, ThreadLocal};
 use warploom::{
-    CaptureError, CopyError, CopyOptions, DeviceMemory, Devices, Error, ManagedMemory, Mesh, PinnedMemory, Result,
+    CaptureError, CopyError, CopyOptions, DeviceMemory, Error, ManagedMemory, Mesh, PinnedMemory, Result,
     StreamOptions, Topology, copy_batch, prefetch_batch,
 };
 use warploom_sim::topology::Topology as Machines;

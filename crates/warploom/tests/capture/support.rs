@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use warploom::graph::reclaim;
-use warploom::{Context, DevicePool, Devices, Driver, Stream};
+use warploom::{Context, DevicePool, Driver, Stream};
 use warploom_testkit::TestResult;
 
 pub(crate) struct Stage {

@@ -2,7 +2,7 @@
 
 use warploom::capture::{Relaxed, ThreadLocal};
 use warploom::graph::reclaim;
-use warploom::{DevicePool, Devices, Driver, GraphDef, GraphPool, Result};
+use warploom::{DevicePool, Driver, GraphDef, GraphPool, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};

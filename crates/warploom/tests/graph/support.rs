@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use warploom::graph::{Owner, reclaim};
-use warploom::{Buffer, Context, DevicePool, Devices, Driver, GraphDef, Kernel, LaunchConfig, Result, Stream};
+use warploom::{Buffer, Context, DevicePool, Driver, GraphDef, Kernel, LaunchConfig, Result, Stream};
 
 /// Sums of vectors.
 const VECTOR: &str = include_str!("../../../ptx/kernels/ptx/compute_75/vector.ptx");

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::driver::Function;
-use warploom::{Devices, LaunchConfig, Library, Mesh, Topology};
+use warploom::{LaunchConfig, Library, Mesh, Topology};
 use warploom_testkit::{budget, driver_tests};
 
 use super::{Bench, VECTOR, readable};

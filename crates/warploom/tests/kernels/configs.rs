@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use warploom::{Context, DevicePool, Devices, Dimensions, Error, KernelAttribute, LaunchConfig, LaunchError, Result};
+use warploom::{Context, DevicePool, Dimensions, Error, KernelAttribute, LaunchConfig, LaunchError, Result};
 use warploom_sim::Mode;
 use warploom_sim::topology::{DeviceModel, Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::sys::types::CUresult;
-use warploom::{DeviceError, DevicePool, Devices, Error, LaunchConfig, LiveSet, ManagedMemory, PeerError};
+use warploom::{DeviceError, DevicePool, Error, LaunchConfig, LiveSet, ManagedMemory, PeerError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, driver_tests, in_every_mode, open};

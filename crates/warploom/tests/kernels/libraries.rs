@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use warploom::sys::types::CUresult;
-use warploom::{
-    DeviceError, Devices, Error, JitOptions, Kernel, LaunchConfig, Library, LibraryError, MemoryError, Result,
-};
+use warploom::{DeviceError, Error, JitOptions, Kernel, LaunchConfig, Library, LibraryError, MemoryError, Result};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Resource};
 use warploom_testkit::{TestResult, budget, driver_tests, open};

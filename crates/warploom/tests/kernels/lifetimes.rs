@@ -5,7 +5,7 @@
 mod gate;
 
 use gate::Gate;
-use warploom::{DevicePool, Devices, Driver, LaunchConfig, Library};
+use warploom::{DevicePool, Driver, LaunchConfig, Library};
 use warploom_testkit::{TestResult, driver_tests};
 
 use super::{Bench, VECTOR, readable};

@@ -10,7 +10,7 @@ mod occupancy;
 mod parameters;
 mod sweeps;
 
-use warploom::{Context, DevicePool, Devices, Driver, Kernel, Library, Result, Stream, TypedKernel};
+use warploom::{Context, DevicePool, Driver, Kernel, Library, Result, Stream, TypedKernel};
 
 /// Sums of vectors.
 const VECTOR: &str = include_str!("../../../ptx/kernels/ptx/compute_75/vector.ptx");

@@ -1,6 +1,6 @@
 //! Occupancy of kernels.
 
-use warploom::{ContextError, Devices, Error, LaunchConfig, LaunchError};
+use warploom::{ContextError, Error, LaunchConfig, LaunchError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, driver_tests, open};

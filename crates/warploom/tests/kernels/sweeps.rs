@@ -1,7 +1,7 @@
 //! Kernels with each of their driver calls failing.
 #![expect(unsafe_code, reason = "launches kernels")]
 
-use warploom::{DevicePool, Devices, Driver, KernelAttribute, LaunchConfig, Library, Result};
+use warploom::{DevicePool, Driver, KernelAttribute, LaunchConfig, Library, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};

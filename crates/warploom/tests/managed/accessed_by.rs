@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use warploom::sys::types::CUresult;
-use warploom::{
-    Device, Devices, Driver, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedError, NumaId,
-};
+use warploom::{Device, Driver, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedError, NumaId};
 use warploom_sim::fault::{Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};

@@ -1,8 +1,8 @@
 //! Discards of contents.
 
 use warploom::{
-    CopyError, Devices, Error, Function, Host, Location, ManagedBuffer, ManagedPool, discard_batch,
-    discard_prefetch_batch, driver,
+    CopyError, Error, Function, Host, Location, ManagedBuffer, ManagedPool, discard_batch, discard_prefetch_batch,
+    driver,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
 

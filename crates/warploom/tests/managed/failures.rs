@@ -1,7 +1,7 @@
 //! Managed memory with each of its driver calls failing: nothing is left over, and nothing is swallowed.
 
 use warploom::{
-    Devices, Driver, Host, LiveSet, Location, ManagedBuffer, ManagedMemory, ManagedPool, Result, Stream, discard_batch,
+    Driver, Host, LiveSet, Location, ManagedBuffer, ManagedMemory, ManagedPool, Result, Stream, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
 use warploom_sim::fault::Calls;

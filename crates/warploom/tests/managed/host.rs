@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use warploom::{Devices, Error, Function, ManagedBuffer, ManagedError, ManagedMemory, ManagedPool, MemoryError};
+use warploom::{Error, Function, ManagedBuffer, ManagedError, ManagedMemory, ManagedPool, MemoryError};
 use warploom_sim::topology::Topology;
 use warploom_sim::{FindingKind, Mode, Order};
 use warploom_testkit::{ASYNCHRONOUS, TestResult, budget, driver_tests, open};

@@ -4,6 +4,7 @@
 
 mod accessed_by;
 mod advice;
+mod advising;
 mod batches;
 mod buffers;
 mod discards;
@@ -13,7 +14,7 @@ mod prefetches;
 mod undo;
 
 use warploom::sys::types::CUresult;
-use warploom::{Context, Devices, Driver, Function, ManagedMemory, Result, Stream};
+use warploom::{Context, Driver, Function, ManagedMemory, Result, Stream};
 use warploom_sim::Mode;
 use warploom_sim::topology::{Topology, number};
 use warploom_testkit::{TestResult, budget, open};

@@ -1,7 +1,7 @@
 //! Prefetches of managed memory.
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Error, Function, Host, Location, ManagedError, ManagedPool, ManagedRange, NumaId};
+use warploom::{DevicePool, Error, Function, Host, Location, ManagedError, ManagedPool, ManagedRange, NumaId};
 use warploom_sim::Mode;
 use warploom_sim::topology::{DeviceModel, Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode, open};
@@ -91,6 +91,22 @@ fn older_drivers_prefetch_by_ordinal() -> TestResult {
         assert_eq!(buffer.download(&stream)?, vec![7; LARGE]);
         Ok(())
     })
+}
+
+driver_tests! {
+    /// S1.16: a prefetch to a NUMA node is read back as it was named, on a host of one node, too; there, an H200
+    /// does not remember that the node is preferred.
+    fn a_numa_node_is_read_back_as_it_was_named(driver) {
+        let (_context, stream, memory) = setup(driver)?;
+        let buffer = memory.zeroed::<u8>(LARGE, &stream)?;
+        for host in [Host::Numa(NumaId::try_from(0_u32)?), Host::NumaCurrent, Host::Any] {
+            buffer.prefetch(host, &stream)?;
+            assert_eq!(buffer.last_prefetch_location()?, Some(host.into()));
+            buffer.set_preferred_location(host)?;
+            let is_remembered = matches!(host, Host::Any);
+            assert_eq!(buffer.preferred_location()?, is_remembered.then_some(host.into()));
+        }
+    }
 }
 
 /// S1.16: nodes of a host with several.

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use warploom::sys::types::CUresult;
-use warploom::{
-    AccessedBy, Devices, Driver, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedError, Result,
-};
+use warploom::{AccessedBy, Driver, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedError, Result};
 use warploom_sim::fault::{Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use warploom::sys::types::CUresult;
 use warploom::{
     Buffer, ContextError, ContextOptions, CopyError, CopyPolicy, DeviceCopy, DeviceError, DeviceMemory, DevicePool,
-    Devices, Driver, Error, Function, ManagedMemory, Mesh, PeerError, PinnedMemory, Slice, SynchronousResource,
-    Topology,
+    Driver, Error, Function, ManagedMemory, Mesh, PeerError, PinnedMemory, Slice, SynchronousResource, Topology,
 };
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Machine, Mode};

@@ -1,8 +1,8 @@
 //! Access that a direct copy needs (S3.12, S3.23).
 
 use warploom::{
-    AccessLayer, AccessLevel, ContextOptions, CopyPolicy, Counted, DeviceMemory, DevicePool, Devices, Error, Function,
-    LiveSet, OrderedResource, PeerError, VirtualMemory, VirtualOptions,
+    AccessLayer, AccessLevel, ContextOptions, CopyPolicy, Counted, DeviceMemory, DevicePool, Error, Function, LiveSet,
+    OrderedResource, PeerError, VirtualMemory, VirtualOptions,
 };
 use warploom_testkit::{AccessSpy, TestResult, budget};
 

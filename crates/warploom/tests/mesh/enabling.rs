@@ -1,7 +1,7 @@
 //! Enabling and disabling access, and the reports.
 
 use warploom::sys::types::CUresult;
-use warploom::{ContextOptions, DeviceError, Devices, Driver, Error, Function, Mesh, PeerError, PeerOutcome, Topology};
+use warploom::{ContextOptions, DeviceError, Driver, Error, Function, Mesh, PeerError, PeerOutcome, Topology};
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, budget, call, driver_tests};
 

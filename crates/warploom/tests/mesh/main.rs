@@ -6,6 +6,9 @@ mod directness;
 mod enabling;
 #[path = "../gate/mod.rs"]
 mod gate;
+mod in_flight;
+mod later_work;
+mod logs;
 mod ordering;
 mod pools;
 mod random;
@@ -19,9 +22,7 @@ mod watching;
 use std::ptr::null_mut;
 
 use warploom::sys::types::CUresult;
-use warploom::{
-    Context, DevicePool, Devices, Driver, EnableReport, Function, Mesh, PeerOutcome, Result, Stream, Topology,
-};
+use warploom::{Context, DevicePool, Driver, EnableReport, Function, Mesh, PeerOutcome, Result, Stream, Topology};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::{DeviceModel, PeerLink, Topology as Wiring, TopologyBuilder};
 use warploom_sim::{Machine, Mode};

@@ -1,6 +1,6 @@
 //! Order of copies after earlier work, and its driver calls (S3.17 to S3.19).
 
-use warploom::{Buffer, DeviceMemory, DevicePool, Devices, Function, Mesh, Stream, Topology};
+use warploom::{Buffer, DeviceMemory, DevicePool, Function, Mesh, Stream, Topology};
 use warploom_sim::topology::Topology as Wiring;
 use warploom_testkit::{TestResult, budget, in_every_mode};
 

@@ -50,7 +50,7 @@ driver_tests! {
     /// S3.21: on every driver, a copy is awaited.
     threads fn a_copy_on_one_device_is_awaited(driver) {
         let context = crate::contexts(driver)?.swap_remove(0);
-        let topology = warploom::Topology::probe(&warploom::Devices::devices(driver)?)?;
+        let topology = warploom::Topology::probe(&driver.devices()?)?;
         let (mesh, _) = Mesh::enable(&topology, std::slice::from_ref(&context))?;
         let (pool, stream) = (DevicePool::new(&context)?, context.stream()?);
         let source = pool.upload(&[3_u8; 4096], &stream)?;

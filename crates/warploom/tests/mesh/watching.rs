@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use warploom::{ContextError, Contexts, Devices, Driver, Error};
+use warploom::{ContextError, Driver, Error};
 use warploom_testkit::{TestResult, call};
 
 use super::Site;

@@ -1,7 +1,6 @@
 //! One rank: every operation on every driver.
 
 use warploom::nccl::{Element, NcclVersion, Reduction};
-use warploom::{Contexts, Devices};
 use warploom_testkit::driver_tests;
 
 use super::{Alone, Library, TestResult};

@@ -1,7 +1,7 @@
 //! NCCL with each driver call failing, the stand-in's own included.
 
 use warploom::nccl::Reduction;
-use warploom::{Context, Devices, Driver, Result};
+use warploom::{Context, Driver, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};

@@ -1,6 +1,6 @@
 //! The driver calls of each operation, on two, four and eight devices (S0.D).
 
-use warploom::{DevicePool, Devices, Driver, Function, LiveSet, PeerSet};
+use warploom::{DevicePool, Driver, Function, LiveSet, PeerSet};
 use warploom_testkit::{TestResult, budget};
 
 use super::{ALL_TO_ALL, links, pool_of, pool_on};

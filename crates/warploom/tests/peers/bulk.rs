@@ -1,6 +1,6 @@
 //! Changes of many elements: one write of the differences.
 
-use warploom::{DeviceError, DevicePool, Devices, Error, Function, LiveSet, PeerError};
+use warploom::{DeviceError, DevicePool, Error, Function, LiveSet, PeerError};
 use warploom_sim::Machine;
 use warploom_testkit::{AccessSpy, AccessWrite, TestResult, budget};
 

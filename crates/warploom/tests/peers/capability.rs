@@ -1,6 +1,6 @@
 //! Peer capability: the peer must reach the owner's memory, in that direction (S0.22, M.1).
 
-use warploom::{DevicePool, Devices, Error, Function, LiveSet, PeerError};
+use warploom::{DevicePool, Error, Function, LiveSet, PeerError};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::{TestResult, budget, open};

@@ -1,6 +1,6 @@
 //! The contract of every live set, for peer sets (S0.26).
 
-use warploom::{Device, DeviceRef, Devices};
+use warploom::{Device, DeviceRef};
 use warploom_testkit::TestResult;
 
 use super::{pool_of, pool_on};

@@ -4,7 +4,7 @@
 //! names both contexts, and the driver then finds another way where there is no access.
 
 use warploom::sys::types::CUresult;
-use warploom::{Buffer, DevicePool, Devices, Driver, LiveSet, Stream};
+use warploom::{Buffer, DevicePool, Driver, LiveSet, Stream};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, call, code_of, in_every_mode};
 

@@ -1,7 +1,7 @@
 //! The set with each of its driver calls failing: nothing is written, swallowed or left over.
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Driver, Function, LiveSet, PeerSet, Result};
+use warploom::{DevicePool, Driver, Function, LiveSet, PeerSet, Result};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};

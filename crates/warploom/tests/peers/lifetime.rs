@@ -1,7 +1,7 @@
 //! The end of a pool takes its grants back first (S0.24).
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Function, LiveSet};
+use warploom::{DevicePool, Function, LiveSet};
 use warploom_sim::Machine;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;

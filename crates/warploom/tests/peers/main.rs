@@ -9,6 +9,9 @@ mod capability;
 mod contract;
 mod copies;
 mod failures;
+#[path = "../gate/mod.rs"]
+mod gate;
+mod in_flight;
 mod lifetime;
 mod shape;
 mod sharing;
@@ -17,7 +20,7 @@ mod threads;
 
 use std::collections::BTreeSet;
 
-use warploom::{DevicePool, Devices, Driver, LiveSet, PeerSet, Result};
+use warploom::{DevicePool, Driver, LiveSet, PeerSet, Result};
 use warploom_sim::topology::{DeviceModel, PeerLink, Topology, TopologyBuilder};
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::{TestResult, open};

@@ -1,7 +1,7 @@
 //! Properties of the set of peers: live, ordered, and held by the driver alone.
 
 use warploom::sys::types::CUmemAccess_flags;
-use warploom::{AccessLevel, DeviceError, DevicePool, Devices, Error, Function, LiveSet};
+use warploom::{AccessLevel, DeviceError, DevicePool, Error, Function, LiveSet};
 use warploom_sim::Machine;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_testkit::sys::types::CUresult;

@@ -1,7 +1,7 @@
 //! Several values of one pool, and code that calls the driver itself.
 
 use warploom::sys::types::{CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemLocationType};
-use warploom::{DevicePool, Devices, Driver, Function, LiveSet};
+use warploom::{DevicePool, Driver, Function, LiveSet};
 use warploom_testkit::{TestResult, budget, call, driver_tests};
 
 use super::{ordinals, pool_on, set};

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use warploom::{DevicePool, Devices, LiveSet, Result};
+use warploom::{DevicePool, LiveSet, Result};
 use warploom_testkit::TestResult;
 
 use super::{ordinals, pool_on, set};

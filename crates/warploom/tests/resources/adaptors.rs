@@ -7,7 +7,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use warploom::{
-    Counted, DeviceMemory, DevicePool, Devices, Error, Limited, Logged, MemoryError, OrderedResource, PinnedBuffer,
+    Counted, DeviceMemory, DevicePool, Error, Limited, Logged, MemoryError, OrderedResource, PinnedBuffer,
     PinnedMemory, SynchronousResource,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use warploom::{
-    Buffer, Context, Counted, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Host, Limited, Logged,
+    Buffer, Cached, Context, Counted, DeviceMemory, DevicePool, Driver, Error, Function, Host, Limited, Logged,
     ManagedMemory, ManagedPool, MemoryError, OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered,
     Synchronous, SynchronousResource, VirtualMemory,
 };
@@ -14,6 +14,7 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
 use warploom_testkit::{TestResult, assert_sound, budget, call, driver_tests, open};
 
+use crate::cached::SECOND_ATTEMPT;
 use crate::sweeps::{PINNED_POOL_END, everywhere};
 
 /// A resource of either kind.
@@ -65,13 +66,31 @@ fn hands_out_aligned_memory_that_nothing_else_shares(driver: &Driver, make: Make
     Ok(())
 }
 
-fn refuses_no_bytes_and_too_many_before_the_driver_is_asked(driver: &Driver, make: Make) -> TestResult {
+fn refuses_too_many_bytes_before_the_driver_is_asked(driver: &Driver, make: Make) -> TestResult {
     let (source, stream) = setup(driver, make)?;
     budget(driver, &[], || {
-        assert_eq!(source.allocate(0, &stream).map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
         let too_large = Error::Memory(MemoryError::TooLarge { len: usize::MAX, element: 1 });
         assert_eq!(source.allocate(usize::MAX, &stream).map(drop), Err(too_large));
     });
+    Ok(())
+}
+
+/// An empty buffer is like any other, without a driver call in all its life.
+fn has_empty_buffers(driver: &Driver, make: Make) -> TestResult {
+    let (source, stream) = setup(driver, make)?;
+    budget(driver, &[], || -> warploom::Result<()> {
+        let mut empty = source.allocate(0, &stream)?;
+        assert_eq!((empty.len(), empty.is_empty(), empty.size_in_bytes(), empty.as_raw()), (0, true, 0, 0));
+        empty.fill(1, &stream)?;
+        empty.zero(&stream)?;
+        empty.copy_from_host(&[], &stream)?;
+        assert!(empty.download(&stream)?.is_empty());
+        let mut copy = empty.duplicate(&stream)?;
+        empty.copy_to(&mut copy, &stream)?;
+        assert_eq!(copy.chunks(3)?.count(), 0);
+        drop(copy);
+        empty.close()
+    })?;
     Ok(())
 }
 
@@ -167,7 +186,7 @@ fn survives_every_failure(make: Make, tolerated: &[&str]) -> TestResult {
 }
 
 macro_rules! contract {
-    ($($name:ident: $kind:ident($make:expr), $($allocate:ident)+, $($free:ident)+ $(, tolerates $tolerated:expr)?;)*) => {$(
+    ($($name:ident: $kind:ident($make:expr), $($allocate:ident)+, $($free:ident)* $(, tolerates $tolerated:expr)?;)*) => {$(
         mod $name {
             use super::*;
 
@@ -181,8 +200,12 @@ macro_rules! contract {
                     super::super::hands_out_aligned_memory_that_nothing_else_shares(driver, super::make)?;
                 }
 
-                fn refuses_no_bytes_and_too_many_before_the_driver_is_asked(driver) {
-                    super::super::refuses_no_bytes_and_too_many_before_the_driver_is_asked(driver, super::make)?;
+                fn refuses_too_many_bytes_before_the_driver_is_asked(driver) {
+                    super::super::refuses_too_many_bytes_before_the_driver_is_asked(driver, super::make)?;
+                }
+
+                fn has_empty_buffers(driver) {
+                    super::super::has_empty_buffers(driver, super::make)?;
                 }
 
                 fn runs_out_of_memory_without_harm(driver) {
@@ -194,7 +217,7 @@ macro_rules! contract {
                 }
 
                 fn allocates_and_frees_with_as_few_calls_as_it_takes(driver) {
-                    let calls: [&[Function]; 2] = [&[$(Function::$allocate),+], &[$(Function::$free),+]];
+                    let calls: [&[Function]; 2] = [&[$(Function::$allocate),+], &[$(Function::$free),*]];
                     super::super::allocates_and_frees_with_as_few_calls_as_it_takes(driver, super::make, calls)?;
                 }
             }
@@ -229,6 +252,7 @@ contract! {
     limited: ordered(|context| Ok(Limited::ordered(&DevicePool::new(context)?, 1 << 30))), cuMemAllocFromPoolAsync, cuMemFreeAsync;
     counted: synchronous(|context| Ok(Counted::synchronous(&DeviceMemory::new(context)))), cuMemAlloc_v2, cuMemFree_v2;
     logged: ordered(|context| Ok(Logged::ordered(&DevicePool::new(context)?, "log"))), cuMemAllocFromPoolAsync, cuMemFreeAsync;
+    cached: ordered(|context| Ok(Cached::new(&DevicePool::new(context)?))), cuMemAllocFromPoolAsync, , tolerates SECOND_ATTEMPT;
     stacked: synchronous(|context| {
         Ok(Limited::synchronous(&Counted::synchronous(&Logged::synchronous(&PinnedMemory::new(context), "log")), 1 << 30))
     }), cuMemHostAlloc, cuMemFreeHost;

@@ -1,7 +1,7 @@
 //! The driver's own pools of page-locked and managed memory.
 
 use warploom::{
-    Context, DeviceError, Devices, Driver, Error, Host, Location, ManagedError, ManagedPool, MemoryError, NumaId,
+    Context, DeviceError, Driver, Error, Host, Location, ManagedError, ManagedPool, MemoryError, NumaId,
     OrderedResource, PinnedPool,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};

@@ -1,7 +1,7 @@
 //! Freeing after a given stream (S4.6).
 
 use warploom::{
-    Counted, DeviceError, DeviceMemory, Devices, Driver, Error, Function, MemoryError, PinnedMemory, Stream,
+    Counted, DeviceError, DeviceMemory, Driver, Error, Function, MemoryError, PinnedMemory, Stream,
     SynchronousResource, VirtualMemory,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};

@@ -1,8 +1,8 @@
 //! Pools of page-locked memory: every buffer operation, each one driver call.
 
 use warploom::{
-    Buffer, Context, DevicePool, Devices, Driver, Error, Function, Location, NumaId, OrderedResource, PinnedPool,
-    PoolOptions, Result, Stream, copy_batch,
+    Buffer, Context, DevicePool, Driver, Error, Function, Location, NumaId, OrderedResource, PinnedPool, PoolOptions,
+    Result, Stream, copy_batch,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};

@@ -1,8 +1,8 @@
 //! Pools of device, page-locked and managed memory.
 
 use warploom::{
-    DevicePool, Devices, Error, Function, Host, Location, ManagedError, ManagedMemory, ManagedPool, MemoryError,
-    NumaId, PinnedPool, PoolOptions, Reuse,
+    DevicePool, Error, Function, Host, Location, ManagedError, ManagedMemory, ManagedPool, MemoryError, NumaId,
+    PinnedPool, PoolOptions, Reuse,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, fault::Plan};

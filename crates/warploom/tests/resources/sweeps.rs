@@ -1,8 +1,8 @@
 //! Resources with each of their driver calls failing.
 
 use warploom::{
-    DevicePool, Devices, Driver, ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PinnedPool, PoolOptions,
-    Result, Reuse,
+    DevicePool, Driver, ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PinnedPool, PoolOptions, Result,
+    Reuse,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;

@@ -1,8 +1,8 @@
 //! Virtual memory: options, access and growth (MR-16, MR-17, MR-18, PEER-4).
 
 use warploom::{
-    AccessLevel, ContextError, Counted, DeviceError, DeviceMemory, Devices, Driver, Error, Function, Granularity,
-    Limited, MemoryError, PeerError, Stream, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions,
+    AccessLevel, ContextError, Counted, DeviceError, DeviceMemory, Driver, Error, Function, Granularity, Limited,
+    MemoryError, PeerError, Stream, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;

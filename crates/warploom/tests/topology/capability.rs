@@ -1,7 +1,7 @@
 //! The matrix of peer capabilities.
 
 use warploom::sys::types::CUresult;
-use warploom::{DeviceError, Devices, Error, Function, Topology};
+use warploom::{DeviceError, Driver, Error, Function, Topology};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Machine, Mode};
@@ -133,7 +133,7 @@ fn devices_of_two_drivers_are_refused_before_any_question() -> TestResult {
 /// S3.3: whichever question fails, it is there to be seen, and nothing else is lost.
 #[test]
 fn a_sweep_over_every_question_finds_each_failure_reported() -> TestResult {
-    Sweep::new(Wiring::preset("asymmetric")?).after_effect(true).run(|_, driver| {
+    Sweep::new(Wiring::preset("asymmetric")?).after_effect(true).run(|_, driver: &Driver| {
         let topology = Topology::probe(&driver.devices()?)?;
         topology.probe_links()?;
         let failure = topology.failures().next();

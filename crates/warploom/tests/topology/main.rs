@@ -5,7 +5,7 @@ mod islands;
 mod links;
 mod pictures;
 
-use warploom::{Devices, Driver, Topology};
+use warploom::{Driver, Topology};
 use warploom_sim::topology::{DeviceModel, PeerLink, Topology as Wiring, TopologyBuilder};
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::{TestResult, open};

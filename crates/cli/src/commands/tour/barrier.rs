@@ -1,7 +1,7 @@
 //! A kernel that reads its neighbours' writes, without the barrier in between and with it.
 #![expect(unsafe_code, reason = "launches a kernel")]
 
-use warploom::{DevicePool, Devices as _, Driver, LaunchConfig, Library, Result, TypedKernel};
+use warploom::{DevicePool, Driver, LaunchConfig, Library, Result, TypedKernel};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Checks, FindingKind, Machine};
 

@@ -1,6 +1,6 @@
-//! Copies that the host does not wait for, that go by rows, and that go many at a time.
+//! Copies from and to page-locked and registered memory, of rows and of volumes, and many at a time.
 
-use warploom::{Driver, PinnedMemory, copy_batch};
+use warploom::{Driver, PinnedMemory, VolumeShape, copy_batch};
 
 use super::{StepResult, first_device, noise};
 use crate::report::{Check, Findings};
@@ -25,6 +25,13 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
     let rows: Vec<u8> = sent.chunks_exact(PITCH).flat_map(|row| &row[..WIDTH]).copied().collect();
     let without_gaps = tight.download(&stream)? == rows;
 
+    // The picture as planes of 16 rows: copied without the gaps, into memory of the program.
+    let (mut program, planes) = (vec![0; WIDTH * HEIGHT], VolumeShape::packed(WIDTH, HEIGHT / PARTS, PARTS));
+    stream.context().with_registered(&mut program, |host| {
+        picture.volume(planes.with_pitch(PITCH))?.copy_to(host.volume_mut(planes)?, &stream)
+    })??;
+    let into_program = program == rows;
+
     let mut parts = (0..PARTS).map(|_| pool.allocate::<u8>(WIDTH, &stream)).collect::<warploom::Result<Vec<_>>>()?;
     let calls = driver.count_calls();
     copy_batch(tight.as_slice().chunks(WIDTH)?.zip(&mut parts), &stream)?;
@@ -42,6 +49,7 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
     let checks = vec![
         Check::new("a copy took page-locked memory along and gave it back", given_back),
         Check::new("rows were copied, and the gaps between them were not", without_gaps),
+        Check::new("a volume was copied into registered memory of the program", into_program),
         Check::new("every copy of the batch arrived", all_there),
     ];
     let (width, height, pitch) = (WIDTH, HEIGHT, PITCH);

@@ -1,6 +1,6 @@
 //! More memory than there is: an error that says so, and nothing else has changed.
 
-use warploom::{Devices as _, Driver};
+use warploom::Driver;
 
 use super::{StepResult, first_device};
 use crate::report::{Check, Findings};

@@ -4,7 +4,7 @@
 
 use warploom::capture::Relaxed;
 use warploom::graph::DotFlags;
-use warploom::{Devices as _, Driver, Function, GraphDef, LaunchConfig};
+use warploom::{Driver, Function, GraphDef, LaunchConfig};
 
 use super::{StepResult, first_device};
 use crate::dot::Document;

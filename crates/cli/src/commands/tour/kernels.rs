@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use warploom::{Buffer, DevicePool, Devices as _, Driver, LaunchConfig, Library, Stream, TypedKernel};
+use warploom::{Buffer, DevicePool, Driver, LaunchConfig, Library, Stream, TypedKernel};
 
 use super::StepResult;
 use crate::report::{Band, Check, Findings};

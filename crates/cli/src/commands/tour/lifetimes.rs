@@ -1,5 +1,8 @@
-//! A buffer that is dropped while another stream still uses it, and one that is leaked.
+//! Buffers that are dropped while another stream still uses them or in a host function, and one that is
+//! leaked.
+#![expect(unsafe_code, reason = "fills memory by its address")]
 
+use warploom::graph::reclaim;
 use warploom::leaks::{Kind, Leaks};
 use warploom::{Driver, Function};
 
@@ -25,12 +28,26 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
     drop(calls);
     let survived = kept.download(&second)?.iter().all(|byte| *byte == 0x5a);
 
+    // A use by the raw address, which only the program knows of.
+    let by_address = pool.allocate::<u8>(BYTES, &first)?;
+    by_address.used_by(&second)?;
+    // SAFETY: there are as many bytes, which nothing else uses, until `second` is done with them.
+    second.with_raw(|raw| unsafe { driver.cuMemsetD8Async(by_address.as_raw(), 0xa5, BYTES, raw) })??;
+    by_address.copy_to(&mut kept, &second)?;
+    drop(by_address); // after what `second` does with it
+    let was_there = kept.download(&second)?.iter().all(|byte| *byte == 0xa5);
+    // CUDA must not be called in a host function: the buffer is freed a little later.
+    let in_function = pool.zeroed::<u8>(BYTES, &first)?;
+    first.host(move || drop(in_function))?.wait()?;
+    reclaim();
+
     let report = leaks.report();
     let lost = (report.count(Kind::is_memory), report.bytes()) == (1, BYTES);
     let alive = report.totals().iter().map(Alive::of).collect();
     drop((kept, pool, first, second));
     let checks = vec![
         Check::new("the other stream could use it to the end", survived),
+        Check::new("so it could by the address, once that was declared", was_there),
         Check::new("the host waited for nobody when it was dropped", !host_waited),
         Check::new("the one buffer that was kept is in the report", lost),
         Check::new("nothing is alive in the end", leaks.report().is_empty()),

@@ -3,7 +3,7 @@
 //! The program fills and copies buffers on several streams. Before it touches a buffer it waits for the event
 //! of the last operation on it, so every legal order must give the same bytes; the host computes which.
 
-use warploom::{Buffer, DevicePool, Devices as _, Driver, Event, Result, Stream};
+use warploom::{Buffer, DevicePool, Driver, Event, Result, Stream};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
 

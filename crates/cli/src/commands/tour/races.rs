@@ -1,6 +1,6 @@
 //! A program that waits too early, and the finding of a machine that checks.
 
-use warploom::{DevicePool, Devices as _, Driver, Result};
+use warploom::{DevicePool, Driver, Result};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Checks, FindingKind, Machine};
 

@@ -1,7 +1,7 @@
 //! Fault sweep: the same program once for each of its driver calls, with that call failing.
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices as _, Driver, Function, Result};
+use warploom::{DevicePool, Driver, Function, Result};
 use warploom_sim::Machine;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;

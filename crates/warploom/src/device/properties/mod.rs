@@ -17,7 +17,7 @@ use crate::Result;
 /// as `None`; [`Properties::get`] tells such an answer from a real one.
 ///
 /// ```
-/// use warploom::{Devices, Driver};
+/// use warploom::Driver;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -10,7 +10,7 @@ use crate::{OrderedResource, Result, StreamOrdered, Synchronous, SynchronousReso
 /// A resource that counts its allocations.
 ///
 /// ```
-/// use warploom::{Counted, DeviceMemory, Devices, Driver, SynchronousResource};
+/// use warploom::{Counted, DeviceMemory, Driver, SynchronousResource};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

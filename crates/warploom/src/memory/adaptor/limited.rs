@@ -15,7 +15,7 @@ use crate::{Error, MemoryError, OrderedResource, Result, StreamOrdered, Synchron
 /// be freed counts for ever.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, Limited, MemoryError, OrderedResource};
+/// use warploom::{DevicePool, Driver, Limited, MemoryError, OrderedResource};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

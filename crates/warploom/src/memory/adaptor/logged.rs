@@ -12,7 +12,7 @@ use crate::{OrderedResource, Result, StreamOrdered, Synchronous, SynchronousReso
 /// `address` and `error`.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, Logged, OrderedResource};
+/// use warploom::{DevicePool, Driver, Logged, OrderedResource};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -55,7 +55,8 @@ impl Allocation {
     fn end(&mut self) -> Result<()> {
         match &self.owner {
             Owner::Ordered { resource, home }
-                if !self.uses.is_counted()
+                if self.bytes != 0
+                    && !self.uses.is_counted()
                     && home.is_here()
                     && home.context().is_current_generation()
                     && !capture::any() =>
@@ -117,6 +118,9 @@ impl Allocation {
 
     fn end_now(&mut self) -> Result<()> {
         let memory = (self.address, self.bytes);
+        if self.bytes == 0 && !matches!(self.owner, Owner::Other { .. }) {
+            return Ok(()); // no resource was asked for it
+        }
         match &mut self.owner {
             Owner::Ordered { resource, home } => {
                 let (users, replaced) = self.uses.end(Some(home));
@@ -155,7 +159,7 @@ impl Allocation {
     }
 }
 
-/// Gives memory back to a stream-ordered resource. A pool is called directly.
+/// Gives memory back to a stream-ordered resource. Pools and caches are called directly.
 ///
 /// # Safety
 ///
@@ -166,6 +170,7 @@ unsafe fn free_ordered(resource: &AnyOrdered, (address, bytes): (CUdeviceptr, us
     unsafe {
         match resource {
             AnyOrdered::Pool(pool) => pool.deallocate_raw(address, bytes, order),
+            AnyOrdered::Cache(cache, block) => cache.free(address, *block, order),
             AnyOrdered::Other(resource) => resource.deallocate_raw(address, bytes, order),
         }
     }

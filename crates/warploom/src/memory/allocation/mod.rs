@@ -22,7 +22,7 @@ use crate::memory::managed::{ManagedState, asks_managed};
 use crate::memory::pool::graph_pool;
 use crate::memory::resource::{AnyOrdered, Synchronous, refuse_captured};
 use crate::memory::uses::{Access, Uses};
-use crate::{CaptureError, Context, Device, Result, Stream};
+use crate::{CaptureError, Context, Device, Error, Result, Stream};
 
 /// Memory, and the owner that frees it.
 pub(crate) struct Allocation {
@@ -164,6 +164,19 @@ impl Allocation {
         }
     }
 
+    /// Memory of the host that the program has registered with the driver, and unregisters itself.
+    ///
+    /// # Safety
+    ///
+    /// The bytes are there, and registered in the context, for as long as the value and the work enqueued with
+    /// it.
+    pub(in crate::memory) unsafe fn registered(memory: (CUdeviceptr, usize), context: &Context) -> Allocation {
+        // SAFETY: the caller's promise is the one that is asked for.
+        let mut allocation = unsafe { Allocation::foreign(memory, context, None) };
+        allocation.is_pinned = true;
+        allocation
+    }
+
     #[inline]
     pub(in crate::memory) fn address(&self) -> CUdeviceptr {
         self.address
@@ -290,6 +303,20 @@ impl Allocation {
         self.uses.settle(self.home())
     }
 
+    /// Waits until no stream uses the memory any more. A stream that cannot be waited for is waited for with
+    /// everything else in its context. The first error, and `true` if a stream may still use the memory.
+    pub(in crate::memory) fn settle_by_all_means(&self) -> (Result<()>, bool) {
+        let (mut settled, mut is_used) = (Ok(()), false);
+        for stream in self.uses.streams() {
+            let Err(error) = stream.for_teardown().drain() else { continue };
+            // Nothing runs any more in a context that is lost.
+            let is_over = |error: &Error| error.is_context_fatal();
+            is_used |= !is_over(&error) && stream.context().synchronize().is_err_and(|error| !is_over(&error));
+            settled = settled.and(Err(error));
+        }
+        (settled, is_used)
+    }
+
     /// Forgets the streams that used the memory; the caller knows that they are done with it.
     pub(in crate::memory) fn forget_users(&self) {
         self.uses.forget(self.home());
@@ -313,7 +340,10 @@ impl Allocation {
             Owner::Ordered { home, .. } if home == stream => Ok(()),
             // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
-            _ => self.uses.meet(stream, self.home()),
+            _ => {
+                self.note_accessor(stream.device());
+                self.uses.meet(stream, self.home())
+            }
         }
     }
 
@@ -322,8 +352,17 @@ impl Allocation {
     pub(in crate::memory) fn meet_launches(&self, stream: &Stream) -> Result<()> {
         match &self.owner {
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
-            _ => self.uses.meet_launches(stream, self.home()),
+            _ => {
+                self.note_accessor(stream.device());
+                self.uses.meet_launches(stream, self.home())
+            }
         }
+    }
+
+    /// Has the memory's device remember that work of a device is going to use it.
+    #[inline]
+    pub(in crate::memory) fn note_accessor(&self, accessor: &Device) {
+        self.context().device().note_accessor(accessor);
     }
 
     /// Records the access that was enqueued on a stream that has met the memory.
@@ -339,17 +378,19 @@ impl Allocation {
         let bytes = self.bytes;
         match &self.owner {
             Owner::Ordered { resource, .. } => Some(
-                refuse_captured(|| resource.name(), stream).and_then(|()| resource.allocate_raw(bytes, stream)).map(
-                    // SAFETY: the resource has allocated it just now, in the order of the stream.
-                    |address| unsafe {
-                        Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
-                    },
-                ),
+                refuse_captured(|| resource.name(), stream)
+                    .and_then(|()| if bytes == 0 { Ok(0) } else { resource.allocate_raw(bytes, stream) })
+                    .map(
+                        // SAFETY: the resource has allocated it just now, in the order of the stream, unless
+                        // there are no bytes.
+                        |address| unsafe {
+                            Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
+                        },
+                    ),
             ),
             Owner::Synchronous { resource } => Some(
-                resource
-                    .allocate_raw(bytes)
-                    // SAFETY: the resource has allocated it just now.
+                (if bytes == 0 { Ok(0) } else { resource.allocate_raw(bytes) })
+                    // SAFETY: the resource has allocated it just now, unless there are no bytes.
                     .map(|address| unsafe { Allocation::synchronous((address, bytes), Arc::clone(resource)) }),
             ),
             Owner::Graph { .. } => Some(graph_pool::allocate(bytes, stream)),

@@ -1,14 +1,14 @@
 //! Batches of copies in one driver call.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
+use warploom_driver::Function;
 use warploom_driver::sys::types::{CUdeviceptr, CUmemcpyAttributes};
-use warploom_driver::{Driver, Function};
 
 use super::device::{enqueue, same_length};
 use super::options::{check_stream, runs};
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
-use crate::{CopyOptions, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, Stream};
+use crate::{CopyOptions, DeviceCopy, Driver, MemoryError, Queue, Result, Slice, SliceMut, Stream};
 
 /// Copies many slices, each to as many values elsewhere, in the order of `queue` and in no order among
 /// themselves.
@@ -19,7 +19,7 @@ use crate::{CopyOptions, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut
 /// takes none; all are calls of their own there.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, copy_batch};
+/// use warploom::{DevicePool, Driver, copy_batch};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -74,7 +74,7 @@ where
 /// as [`Slice::copy_to_with`] says.
 ///
 /// ```
-/// use warploom::{CopyOptions, DeviceMemory, Devices, Driver, SourceOrder, copy_batch_with};
+/// use warploom::{CopyOptions, DeviceMemory, Driver, SourceOrder, copy_batch_with};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -74,7 +74,7 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
 
 /// Enqueues a checked copy that is not empty, of memory that the stream may use.
 #[inline]
-pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+pub(in crate::memory) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     if from.allocation.is_pieced() || to.allocation.is_pieced() {
         let _current = stream.context().current()?;
         return enqueue_one(to, from, bytes, stream);

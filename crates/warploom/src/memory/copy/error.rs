@@ -24,6 +24,18 @@ pub enum CopyError {
         destination_shape: (usize, usize),
     },
 
+    /// Source and destination are volumes of different extents.
+    #[error(
+        "a volume of width, height and depth {source_extent:?} cannot be copied to one of {destination_extent:?}; all must be \
+         equal"
+    )]
+    ExtentMismatch {
+        /// Width, height and depth of the source.
+        source_extent: (usize, usize, usize),
+        /// Width, height and depth of the destination.
+        destination_extent: (usize, usize, usize),
+    },
+
     /// Source and destination overlap.
     #[error("{bytes} bytes from {from:#x} on overlap as many from {to:#x} on; copy through another buffer")]
     Overlap {

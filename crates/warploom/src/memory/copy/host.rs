@@ -3,28 +3,32 @@
 //! No call keeps the caller's memory. Drivers from 12.8 on can be made to promise that they have read the
 //! values when the call returns; a small upload to device memory relies on that, and does not wait for the
 //! device. Drivers were seen to break the promise for more than 64 KiB, and for managed memory: an H200 read
-//! the values when the stream got there. So there, and with older drivers, values go through memory of the
-//! library's own, and the call returns when that is no longer needed. If a wait fails, work may still be
-//! using that memory, now or later; then it is never freed.
+//! the values when the stream got there. So more values go through [staging](crate::memory::staging) memory,
+//! a few pieces at a time; a few values, through a copy. The call returns when that is no longer needed. If a
+//! wait fails, work may still be using such memory, now or later; then it is not used again.
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
 use super::batch::{submit, takes_batches};
 use super::device::same_length;
 use super::linear::{from_host, to_host};
+use crate::memory::staging::{self, Pieces};
 use crate::memory::uses::Access;
-use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder};
+use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder, Stream};
 
 /// The operation's name in errors: a graph would repeat it with memory that may be gone.
 pub(super) const COPY: &str = "a copy from or to the host";
 
-/// The most bytes that drivers are known to have read when the call returns.
-const READ_DURING_CALLS: usize = 64 << 10;
+/// The most bytes that drivers are known to have read when the call returns. More go through staging memory.
+pub(super) const READ_DURING_CALLS: usize = 64 << 10;
 
 impl<T: DeviceCopy> SliceMut<'_, T> {
     /// Copies everything from the host, in the order of `queue`. Returns when the values are no longer
     /// needed. That does not wait for the device if it is no more than 64 KiB, the destination is memory that
     /// a resource of this crate or your own allocated on a device, the driver is 12.8 or newer, and the queue
     /// is not the legacy default stream; otherwise it does.
+    ///
+    /// More than 64 KiB go through a few MiB of page-locked memory that the context keeps, piece by piece: no
+    /// copy of all values is made.
     ///
     /// # Errors
     ///
@@ -51,12 +55,21 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
             self.span.allocation.did(stream, Access::Write);
             return Ok(());
         }
-        let lent = values.to_vec();
         let driver = context.driver();
+        let _current = self.span.allocation.current_for(stream)?;
+        if bytes > READ_DURING_CALLS {
+            // SAFETY: the values have all pieces. Each copy reads its piece from the address that it is
+            // given, to memory of as many bytes that is there in the order of the stream.
+            return unsafe {
+                staging::upload(values.as_ptr().cast(), Pieces::linear(bytes), stream, |piece, from, raw| {
+                    from_host(driver, self.span.at_byte(piece.start), from.cast(), piece.len(), raw)
+                })
+            };
+        }
+        let lent = values.to_vec();
         // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's
         // until `finish` knows that they are no longer needed.
         let copy = |raw| unsafe { from_host(driver, self.span, lent.as_ptr().cast(), bytes, raw) };
-        let _current = self.span.allocation.current_for(stream)?;
         let enqueued = stream.with_raw(copy);
         stream.finish(lent, enqueued).map(drop)
     }
@@ -71,34 +84,63 @@ impl<T: DeviceCopy> Slice<'_, T> {
     /// the driver's error.
     #[doc(alias = "cuMemcpyDtoHAsync")]
     pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
-        let (stream, context) = (queue.stream(), self.context());
-        context.serves(stream)?;
-        let mut lent: Vec<T> = Vec::with_capacity(self.len());
-        if self.size_in_bytes() > 0 {
+        let stream = queue.stream();
+        self.context().serves(stream)?;
+        let (mut values, bytes) = (Vec::with_capacity(self.len()), self.size_in_bytes());
+        if bytes > READ_DURING_CALLS {
+            // SAFETY: there is room for as many values, which nothing else uses.
+            unsafe { self.stage(values.as_mut_ptr(), stream) }?;
+        } else if bytes > 0 {
             stream.refuse_captured(COPY)?;
             self.span.allocation.meet(stream)?;
-            let (driver, to, bytes) = (context.driver(), lent.as_mut_ptr().cast(), self.size_in_bytes());
+            let (driver, to) = (stream.driver(), values.as_mut_ptr().cast());
             let _current = self.span.allocation.current_for(stream)?;
             // SAFETY: both have that many bytes; the device's are there in the order of the stream, and the
             // host's are nobody else's until `finish` knows that they are no longer needed.
             let enqueued = stream.with_raw(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) });
-            lent = stream.finish(lent, enqueued)?;
+            values = stream.finish(values, enqueued)?;
         }
         // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values
         // (`DeviceCopy`).
-        unsafe { lent.set_len(self.len()) };
-        Ok(lent)
+        unsafe { values.set_len(self.len()) };
+        Ok(values)
     }
 
-    /// Copies everything to the host when the work enqueued on `queue` so far is done.
+    /// Copies everything to the host when the work enqueued on `queue` so far is done. More than 64 KiB go
+    /// through a few MiB of page-locked memory that the context keeps, piece by piece.
     ///
     /// # Errors
     ///
     /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if the lengths differ, and as
-    /// [`Slice::download`]; then nothing is written.
+    /// [`Slice::download`]. Nothing is written then, unless the driver fails in the middle of more than
+    /// 64 KiB.
     pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
         same_length(self.len(), values.len())?;
+        if self.size_in_bytes() > READ_DURING_CALLS {
+            self.context().serves(queue.stream())?;
+            // SAFETY: the slice has room for as many values, and is borrowed.
+            return unsafe { self.stage(values.as_mut_ptr(), queue.stream()) };
+        }
         values.copy_from_slice(&self.download(queue)?);
         Ok(())
+    }
+
+    /// Copies everything to the host through staging memory, on a stream of the context.
+    ///
+    /// # Safety
+    ///
+    /// `to` has room for as many values, and nothing else uses them.
+    unsafe fn stage(self, to: *mut T, stream: &Stream) -> Result<()> {
+        stream.refuse_captured(COPY)?;
+        self.span.allocation.meet(stream)?;
+        let (driver, pieces) = (stream.driver(), Pieces::linear(self.size_in_bytes()));
+        let _current = self.span.allocation.current_for(stream)?;
+        // SAFETY: the caller's memory has room for all pieces. Each copy writes its piece to the address that
+        // it is given, from memory of as many bytes that is there in the order of the stream.
+        unsafe {
+            staging::download(to.cast(), pieces, stream, |piece, to, raw| {
+                to_host(driver, to.cast(), self.span.at_byte(piece.start), piece.len(), raw)
+            })
+        }
     }
 }

@@ -7,9 +7,10 @@
 
 use std::ffi::c_void;
 
+use warploom_driver::Result;
 use warploom_driver::sys::types::{CUdeviceptr, CUstream};
-use warploom_driver::{Driver, Result};
 
+use crate::Driver;
 use crate::memory::slice::Span;
 
 /// Copies between two ranges of one context.

@@ -6,6 +6,7 @@
 //! | `host` | uploads from slices of the host, and downloads to them |
 //! | `pinned`, `pinned_return` | copies from and to page-locked memory that the host does not wait for |
 //! | `rows`, `host_rows` | the same for rows of a pitched layout |
+//! | `volume`, `host_volume` | the same for planes of such rows |
 //! | `options`, `with_options` | copies with a source order and location hints |
 //! | `batch` | many copies in one driver call |
 //! | `transfer` | copies of a [`Mesh`](crate::Mesh), ordered after earlier work on both ends |
@@ -16,15 +17,18 @@ mod device;
 mod error;
 mod host;
 mod host_rows;
+mod host_volume;
 mod linear;
 mod options;
 mod pinned;
 mod pinned_return;
 mod rows;
 mod transfer;
+mod volume;
 mod with_options;
 
 pub use batch::{copy_batch, copy_batch_with};
+pub(super) use device::enqueue;
 pub use error::CopyError;
 pub use options::{CopyOptions, SourceOrder};
 pub use pinned::Pending;

@@ -25,7 +25,7 @@ pub enum SourceOrder {
 /// change the speed of a copy, not its result.
 ///
 /// ```
-/// use warploom::{CopyOptions, DeviceMemory, Devices, Driver, SourceOrder};
+/// use warploom::{CopyOptions, DeviceMemory, Driver, SourceOrder};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -24,7 +24,7 @@ use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
 /// awaiting it, while no thread waits.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
+/// use warploom::{DevicePool, Driver, PinnedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -100,7 +100,9 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let from = with_exposed_provenance(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
         // The host's values are not written before the caller gets them back.
-        stream.enqueue(|raw| unsafe { from_host(driver, self.span, from, bytes, raw) })?;
+        if bytes > 0 {
+            stream.enqueue(|raw| unsafe { from_host(driver, self.span, from, bytes, raw) })?;
+        }
         self.span.allocation.did(stream, Access::Write);
         Pending::until_now(pinned, stream)
     }
@@ -121,7 +123,9 @@ impl<T: DeviceCopy> Slice<'_, T> {
         let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
         // The host's values are neither read nor written before the caller gets them back.
-        stream.enqueue(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) })?;
+        if bytes > 0 {
+            stream.enqueue(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) })?;
+        }
         self.span.allocation.did(stream, Access::Read);
         Pending::until_now(pinned, stream)
     }

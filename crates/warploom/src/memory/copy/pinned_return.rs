@@ -15,7 +15,7 @@ use crate::{Completion, DeviceCopy, Event, Result};
 /// done, for which the drop waits.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, PinnedBuffer, PinnedMemory, Stream};
+/// use warploom::{DevicePool, Driver, PinnedBuffer, PinnedMemory, Stream};
 ///
 /// async fn there_and_back(words: &[u8], pool: &DevicePool, stream: &Stream) -> warploom::Result<PinnedBuffer> {
 ///     let memory = PinnedMemory::new(stream.context());

@@ -7,6 +7,7 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 use warploom_driver::sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUdeviceptr, CUmemorytype};
 
 use super::device::reachable;
+use crate::memory::allocation::Allocation;
 use crate::memory::rows::{Grid, Rows, RowsMut};
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
@@ -15,22 +16,26 @@ use crate::{CopyError, DeviceCopy, Queue, Result, Stream};
 /// One end of a copy of rows, as the driver takes it: all in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Endpoint {
-    memory: CUmemorytype,
-    device: CUdeviceptr,
-    host: *mut c_void,
-    pitch: usize,
+    pub(super) memory: CUmemorytype,
+    pub(super) device: CUdeviceptr,
+    pub(super) host: *mut c_void,
+    pub(super) pitch: usize,
 }
 
 impl Endpoint {
-    /// Rows of an allocation. Page-locked memory is named as the host's, since memory of the host's pools is
-    /// refused otherwise.
+    /// Rows of an allocation.
     pub(super) fn of<T>(grid: &Grid<'_>) -> Endpoint {
-        let pitch = grid.pitch() * size_of::<T>();
-        if grid.allocation().is_pinned() {
-            let host = with_exposed_provenance_mut(grid.address() as usize);
+        Endpoint::at(grid.allocation(), grid.address(), grid.pitch() * size_of::<T>())
+    }
+
+    /// Rows at an address of an allocation. Page-locked memory is named as the host's, since memory of the
+    /// host's pools is refused otherwise.
+    pub(super) fn at(allocation: &Allocation, address: CUdeviceptr, pitch: usize) -> Endpoint {
+        if allocation.is_pinned() {
+            let host = with_exposed_provenance_mut(address as usize);
             Endpoint { memory: CUmemorytype::CU_MEMORYTYPE_HOST, device: 0, host, pitch }
         } else {
-            Endpoint { memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, device: grid.address(), host: null_mut(), pitch }
+            Endpoint { memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, device: address, host: null_mut(), pitch }
         }
     }
 

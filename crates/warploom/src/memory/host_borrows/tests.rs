@@ -7,9 +7,7 @@ use warploom_sim::Machine;
 
 use super::HostUses;
 use crate::memory::Access;
-use crate::{
-    Buffer, Context, DevicePool, Devices as _, Driver, Error, ManagedMemory, MemoryError, PinnedMemory, Result,
-};
+use crate::{Buffer, Context, DevicePool, Driver, Error, ManagedMemory, MemoryError, PinnedMemory, Result};
 
 fn context() -> Context {
     let machine = Machine::preset("h200").expect("a machine");

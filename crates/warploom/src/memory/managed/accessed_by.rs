@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ptr::without_provenance_mut;
 
-use warploom_driver::sys::types::{CUmem_advise as Advice, CUmem_range_attribute as Attribute};
+use warploom_driver::sys::types::CUmem_range_attribute as Attribute;
 
 use super::ManagedRange;
 use super::driver_location::{NOWHERE, from_ordinal};
 use crate::device::same_driver;
 use crate::live_set::backing::{Backing, Named};
 use crate::live_set::lock::Lock;
-use crate::{Devices as _, Error, Host, LiveSet, Location, ManagedError, Result};
+use crate::{Error, Host, LiveSet, Location, ManagedError, Result};
 
 const WHAT: &str = "accessed_by";
 
@@ -23,7 +23,7 @@ const WHAT: &str = "accessed_by";
 /// removals first. If one of them fails, those before it are taken back; see [`ManagedError::PartlyAdvised`].
 ///
 /// ```
-/// use warploom::{Devices, Driver, Host, LiveSet, ManagedMemory};
+/// use warploom::{Driver, Host, LiveSet, ManagedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
@@ -48,8 +48,7 @@ impl<'a> AccessedBy<'a> {
     }
 
     fn advise(&self, set: bool, element: &Location) -> Result<()> {
-        let advice = if set { Advice::CU_MEM_ADVISE_SET_ACCESSED_BY } else { Advice::CU_MEM_ADVISE_UNSET_ACCESSED_BY };
-        self.range.advise(advice, Some(element))
+        self.range.advise_mapping(set, element)
     }
 
     /// Takes back changes, the last first, and returns `true` if everything is as it was before.

@@ -1,10 +1,10 @@
 //! Batches of managed ranges: their checks and their driver form.
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemLocation};
-use warploom_driver::{Driver, DriverVersion, Function};
+use warploom_driver::{DriverVersion, Function};
 
 use super::{Locations, ManagedRange};
-use crate::{CopyError, Location, ManagedError, Result, Stream};
+use crate::{CopyError, Driver, Location, ManagedError, Result, Stream};
 
 /// Ranges that are managed, and locations that the driver can be told.
 pub(super) struct Checked<'r, 'a> {
@@ -82,7 +82,7 @@ impl<'r, 'a> Checked<'r, 'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Devices as _, Host, ManagedBuffer, ManagedMemory};
+    use crate::{Host, ManagedBuffer, ManagedMemory};
 
     /// The first range of each run, and the kind of its location, for that many buffers of 4096 bytes of
     /// which some are empty.

@@ -13,7 +13,7 @@ use crate::{Buffer, DeviceCopy, Error, ManagedError, Queue, Result, Slice, Slice
 /// buffer is there by dereferencing.
 ///
 /// ```
-/// use warploom::{Devices, Driver, ManagedMemory};
+/// use warploom::{Driver, ManagedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

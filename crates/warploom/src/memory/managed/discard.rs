@@ -41,7 +41,7 @@ impl ManagedRangeMut<'_> {
 /// [`ManagedRangeMut::discard`].
 ///
 /// ```
-/// use warploom::{Devices, Driver, ManagedMemory, discard_batch};
+/// use warploom::{Driver, ManagedMemory, discard_batch};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -3,11 +3,10 @@
 //! Drivers since 12.2 have a kind and a number, and functions and attributes for these; older ones have an
 //! ordinal, -1 for the host and -2 for nowhere. Which it is, the functions say that the driver has.
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUdevice, CUmemLocation, CUmemLocationType};
 
 use crate::device::{device_of, same_driver};
-use crate::{Host, Location, LocationError, NumaId, Result};
+use crate::{Driver, Host, Location, LocationError, NumaId, Result};
 
 /// A location in one of the driver's two forms.
 #[derive(Clone, Copy)]
@@ -67,7 +66,7 @@ pub(super) fn from_ordinal(driver: &Driver, ordinal: i32) -> Result<Option<Locat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeviceError, Devices as _};
+    use crate::DeviceError;
 
     /// S1.15: the driver's numbers as locations, unknown ones included.
     #[test]

@@ -9,7 +9,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use super::ManagedBuffer;
 use crate::memory::allocation::Allocation;
-use crate::memory::resource::size;
+use crate::memory::resource::nonzero_size;
 use crate::{Buffer, Context, DeviceCopy, OrderedResource, Queue, Result, SynchronousResource};
 
 impl<T: DeviceCopy> ManagedBuffer<T> {
@@ -51,7 +51,8 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// As [`OrderedResource::allocate`], but for the driver's error: it is not asked.
+    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes, and as
+    /// [`OrderedResource::allocate`], but for the driver's error: it is not asked.
     ///
     /// # Safety
     ///
@@ -64,7 +65,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         resource: &impl OrderedResource,
         queue: &impl Queue,
     ) -> Result<ManagedBuffer<T>> {
-        let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), resource.resource());
+        let (bytes, stream, resource) = (nonzero_size::<T>(len)?, queue.stream(), resource.resource());
         resource.context().serves(stream)?;
         let is_pinned = resource.is_pinned();
         // SAFETY: the caller vouches for the memory, which has the size of `len` values.
@@ -78,7 +79,8 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// As [`SynchronousResource::allocate`], but for the driver's error: it is not asked.
+    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes, and as
+    /// [`SynchronousResource::allocate`], but for the driver's error: it is not asked.
     ///
     /// # Safety
     ///
@@ -89,7 +91,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         len: usize,
         resource: &impl SynchronousResource,
     ) -> Result<ManagedBuffer<T>> {
-        let (bytes, resource) = (size::<T>(len)?, resource.resource());
+        let (bytes, resource) = (nonzero_size::<T>(len)?, resource.resource());
         // SAFETY: the caller vouches for the memory, which has the size of `len` values.
         let buffer = unsafe { Buffer::over(Allocation::synchronous((address, bytes), resource), len) };
         Ok(ManagedBuffer::over(buffer))

@@ -10,19 +10,16 @@
 //! refused, but for an `unsafe` promise.
 #![expect(unsafe_code, reason = "reads and writes memory that host and devices share")]
 
-use std::ptr::with_exposed_provenance_mut;
+use std::ptr::{NonNull, with_exposed_provenance_mut};
 use std::sync::OnceLock;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::ManagedBuffer;
 use crate::live_set::lock::Lock;
 use crate::memory::allocation::Allocation;
 use crate::memory::host_borrows::HostBorrow;
-use crate::{
-    DeviceAttribute, DeviceCopy, Devices as _, Error, HostSlice, HostSliceMut, ManagedError, MemoryError, Result,
-};
+use crate::{DeviceAttribute, DeviceCopy, Driver, Error, HostSlice, HostSliceMut, ManagedError, MemoryError, Result};
 
 /// Pages are at least that large.
 const PAGE: CUdeviceptr = 4096;
@@ -127,6 +124,9 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let (address, bytes, size, align) = (self.as_raw(), self.size_in_bytes(), size_of::<T>(), align_of::<T>());
         if !address.is_multiple_of(align as CUdeviceptr) {
             return Err(MemoryError::Cast { bytes, address, size, align }.into());
+        }
+        if bytes == 0 {
+            return Ok(NonNull::dangling().as_ptr()); // where a slice of no bytes may be
         }
         Ok(with_exposed_provenance_mut(address as usize))
     }

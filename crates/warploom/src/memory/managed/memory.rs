@@ -13,7 +13,7 @@ use crate::{Context, DeviceAttribute, DeviceCopy, ManagedError, Queue, Result};
 /// Freeing a buffer of it waits for everything enqueued in its context.
 ///
 /// ```
-/// use warploom::{Devices, Driver, ManagedMemory};
+/// use warploom::{Driver, ManagedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

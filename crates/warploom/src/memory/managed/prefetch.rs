@@ -62,7 +62,7 @@ impl ManagedRange<'_> {
 /// is not accepted by it; then each range is one call, in order, until one fails.
 ///
 /// ```
-/// use warploom::{Devices, Driver, Host, Location, ManagedMemory, prefetch_batch};
+/// use warploom::{Driver, Host, Location, ManagedMemory, prefetch_batch};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

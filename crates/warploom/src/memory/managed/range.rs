@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::ManagedBuffer;
 use crate::device::same_driver;
 use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::slice::Span;
-use crate::{Buffer, Context, DeviceCopy, ManagedError, Result, Slice, SliceMut, Stream};
+use crate::{Buffer, Context, DeviceCopy, Driver, ManagedError, Result, Slice, SliceMut, Stream};
 
 /// A range of managed memory, borrowed, for advice and prefetches.
 ///
@@ -17,7 +16,7 @@ use crate::{Buffer, Context, DeviceCopy, ManagedError, Result, Slice, SliceMut, 
 /// of several types. The driver's unit is the page: ranges that share a page share advice and location.
 ///
 /// ```
-/// use warploom::{Devices, Driver, Host, Location, ManagedMemory, ManagedRange};
+/// use warploom::{Driver, Host, Location, ManagedMemory, ManagedRange};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

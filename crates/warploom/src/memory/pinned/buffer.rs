@@ -4,10 +4,10 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::ptr::with_exposed_provenance_mut;
+use std::ptr::{NonNull, with_exposed_provenance_mut};
 
 use crate::memory::host_borrows::HostBorrow;
-use crate::{Buffer, DeviceCopy, MemoryError, Result, SynchronousResource};
+use crate::{Buffer, CastError, DeviceCopy, MemoryError, Result, SynchronousResource};
 
 /// Page-locked values that the host reads and writes, and no stream uses: it is a `[T]`.
 ///
@@ -18,7 +18,7 @@ use crate::{Buffer, DeviceCopy, MemoryError, Result, SynchronousResource};
 /// ([`Buffer::into_pinned`]).
 ///
 /// ```
-/// use warploom::{Devices, Driver, PinnedMemory};
+/// use warploom::{Driver, PinnedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -73,6 +73,9 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
 
     /// The first value, for the host.
     fn start(&self) -> *mut T {
+        if self.buffer.size_in_bytes() == 0 {
+            return NonNull::dangling().as_ptr();
+        }
         // The host uses page-locked memory at the address that it has on devices.
         with_exposed_provenance_mut(self.buffer.as_raw() as usize)
     }
@@ -80,7 +83,8 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     /// The values.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
-        // SAFETY: there are that many values at the address, aligned, for as long as the buffer lives. No
+        // SAFETY: there are that many values at the address, aligned, for as long as the buffer lives; of no
+        // bytes, the address is not null. No
         // stream uses them, and whoever writes them on the host has the buffer to itself. The memory comes
         // from outside the program, so that it has bytes, and any bytes are values (`DeviceCopy`).
         unsafe { std::slice::from_raw_parts(self.start(), self.buffer.len()) }
@@ -106,6 +110,22 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
         HostBorrow::begin(buffer.allocation());
         PinnedBuffer { buffer: ManuallyDrop::new(buffer) }
+    }
+
+    /// The same memory with values of another type; see [`Buffer::cast`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Buffer::cast`].
+    pub fn cast<U: DeviceCopy>(self) -> Result<PinnedBuffer<U>, CastError<PinnedBuffer<T>>> {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not used again, and does not drop the buffer. It stays borrowed by the host.
+        match unsafe { ManuallyDrop::take(&mut this.buffer) }.cast() {
+            Ok(buffer) => Ok(PinnedBuffer { buffer: ManuallyDrop::new(buffer) }),
+            Err(CastError { buffer, error }) => {
+                Err(CastError { buffer: PinnedBuffer { buffer: ManuallyDrop::new(buffer) }, error })
+            }
+        }
     }
 
     /// The memory, for a copy that has taken it along.

@@ -22,7 +22,7 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// on streams; a [`PinnedBuffer`] is for the host to read and write.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
+/// use warploom::{DevicePool, Driver, PinnedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -51,7 +51,7 @@ struct Shared {
 /// Options of [`PinnedMemory`].
 ///
 /// ```
-/// use warploom::{Devices, Driver, PinnedMemory, PinnedOptions};
+/// use warploom::{Driver, PinnedMemory, PinnedOptions};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

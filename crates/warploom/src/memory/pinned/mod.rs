@@ -2,6 +2,7 @@
 
 mod buffer;
 mod memory;
+mod registered;
 
 pub use buffer::PinnedBuffer;
 pub use memory::{PinnedMemory, PinnedOptions};

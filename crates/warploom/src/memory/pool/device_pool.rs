@@ -18,7 +18,7 @@ use crate::{Buffer, Context, DeviceCopy, Location, PeerSet, PoolOptions, Queue, 
 /// for then.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver};
+/// use warploom::{DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -114,7 +114,7 @@ impl DevicePool {
     /// The other devices that may use its memory: a live set, made without a driver call.
     ///
     /// ```
-    /// use warploom::{DevicePool, Devices, Driver, LiveSet};
+    /// use warploom::{DevicePool, Driver, LiveSet};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("hgx-a100-4")?)?;

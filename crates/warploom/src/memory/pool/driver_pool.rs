@@ -18,7 +18,7 @@ use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::resource::{StreamOrdered, allocate, size};
 use crate::{
     Buffer, Context, Device, DeviceAttribute, DeviceCopy, DeviceError, Error, PeerSet, PoolOptions, Queue, Result,
-    Stream,
+    Stream, callback, reclaimer,
 };
 
 /// A pool, for streams of a context to use.
@@ -255,6 +255,9 @@ impl Drop for DriverPool {
     fn drop(&mut self) {
         if !self.is_owned {
             return;
+        }
+        if callback::is_running() {
+            return reclaimer::defer(self.take());
         }
         if capture::any()
             && let Some(capture) = capture::in_context(&self.context)

@@ -7,7 +7,7 @@ use warploom_driver::sys::types::{CUdeviceptr, CUgraphMem_attribute};
 
 use crate::capture::{self, CaptureId};
 use crate::memory::allocation::Allocation;
-use crate::memory::resource::size;
+use crate::memory::resource::nonzero_size;
 use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Result, Stream};
 
 /// Memory of a device that graphs allocate for themselves, when they are launched.
@@ -18,7 +18,7 @@ use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Re
 ///
 /// ```
 /// use warploom::capture::Relaxed;
-/// use warploom::{Devices, Driver, GraphPool};
+/// use warploom::{Driver, GraphPool};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -63,7 +63,7 @@ impl GraphPool {
     /// the driver's error.
     #[doc(alias = "cuMemAllocAsync")]
     pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
-        let (bytes, stream) = (size::<T>(len)?, queue.stream());
+        let (bytes, stream) = (nonzero_size::<T>(len)?, queue.stream());
         self.context.serves(stream)?;
         let allocation = allocate(bytes, stream)?;
         // SAFETY: it has as many bytes as these values.

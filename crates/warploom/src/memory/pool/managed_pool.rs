@@ -16,7 +16,7 @@ use crate::{
 /// [`ManagedMemory`](crate::ManagedMemory) is there on older ones, too.
 ///
 /// ```
-/// use warploom::{Devices, Driver, ManagedPool};
+/// use warploom::{Driver, ManagedPool};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -59,7 +59,7 @@ impl ManagedPool {
     /// nowhere in particular. It is not made by this and does not end with it.
     ///
     /// ```
-    /// use warploom::{Devices, Driver, ManagedPool, OrderedResource};
+    /// use warploom::{Driver, ManagedPool, OrderedResource};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

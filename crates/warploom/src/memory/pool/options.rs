@@ -9,7 +9,7 @@ use crate::Result;
 /// Options of a new pool.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, PoolOptions};
+/// use warploom::{DevicePool, Driver, PoolOptions};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -10,7 +10,7 @@ use crate::{Context, DeviceAttribute, Error, Host, Location, MemoryError, NumaId
 /// waits for its context's work.
 ///
 /// ```
-/// use warploom::{Devices, Driver, OrderedResource, PinnedPool};
+/// use warploom::{Driver, OrderedResource, PinnedPool};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -6,7 +6,7 @@
 //! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory), [`ManagedMemory`](crate::ManagedMemory), [`VirtualMemory`](crate::VirtualMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
 //!
 //! [`Limited`](crate::Limited), [`Counted`](crate::Counted) and [`Logged`](crate::Logged) stand on any of
-//! them.
+//! them, and [`Cached`](crate::Cached) on those that allocate in the order of a stream.
 //!
 //! A resource of your own implements one of the first traits, on addresses; an `Arc` of it is then used like
 //! the others, for buffers of any type. Generic code says which kind it needs: the two take different
@@ -25,8 +25,16 @@ pub use synchronous::{Synchronous, SynchronousResource};
 use crate::memory::device_copy::bytes_of;
 use crate::{MemoryError, Result};
 
-/// The bytes of `len` values, if they can be allocated at all.
+/// The bytes of `len` values, if they can be allocated at all. For 0, no resource is asked.
+#[inline]
 pub(super) fn size<T>(len: usize) -> Result<usize> {
-    let bytes = bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?;
-    if bytes == 0 { Err(MemoryError::EmptyBuffer.into()) } else { Ok(bytes) }
+    Ok(bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?)
+}
+
+/// As [`size`], where there have to be bytes.
+pub(super) fn nonzero_size<T>(len: usize) -> Result<usize> {
+    match size::<T>(len)? {
+        0 => Err(MemoryError::EmptyBuffer.into()),
+        bytes => Ok(bytes),
+    }
 }

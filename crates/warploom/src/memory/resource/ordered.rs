@@ -79,7 +79,7 @@ pub(in crate::memory) fn refuse_captured(name: impl FnOnce() -> &'static str, st
 /// A resource that allocates buffers in the order of a stream.
 ///
 /// ```
-/// use warploom::{Buffer, DevicePool, Devices, Driver, OrderedResource, Queue, Result};
+/// use warploom::{Buffer, DevicePool, Driver, OrderedResource, Queue, Result};
 ///
 /// fn identity(from: &impl OrderedResource, rows: usize, queue: &impl Queue) -> Result<Buffer<f32>> {
 ///     let host: Vec<f32> = (0..rows * rows).map(|at| f32::from(u8::from(at % (rows + 1) == 0))).collect();
@@ -100,9 +100,10 @@ pub trait OrderedResource {
 
     /// A buffer of `len` uninitialised values. It comes into being, and goes, in the order of `queue`.
     ///
+    /// One of no bytes has the address 0, and the resource is not asked for it.
+    ///
     /// # Errors
     ///
-    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes,
     /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context,
     /// [`CaptureError::OrdinaryPool`] if it is captured, where a [`GraphPool`](crate::GraphPool) allocates,
@@ -153,8 +154,8 @@ where
     // Before the call: right after it, a locked instruction may have to wait for what the driver has written
     // to the device.
     let (home, is_pinned) = (stream.clone(), resource.is_pinned());
-    let address = resource.allocate_raw(bytes, stream)?;
-    // SAFETY: the resource has allocated it just now, in the order of the stream.
+    let address = if bytes == 0 { 0 } else { resource.allocate_raw(bytes, stream)? };
+    // SAFETY: the resource has allocated it just now, in the order of the stream, unless there are no bytes.
     Ok(AllocationRef::new(|| unsafe { Allocation::ordered((address, bytes), is_pinned, resource.into(), home) }))
 }
 

@@ -80,7 +80,7 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
 /// A resource that allocates buffers without a stream.
 ///
 /// ```
-/// use warploom::{DeviceMemory, Devices, Driver, SynchronousResource};
+/// use warploom::{DeviceMemory, Driver, SynchronousResource};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -95,17 +95,17 @@ pub trait SynchronousResource {
     /// The resource itself, shared: a buffer holds it.
     fn resource(&self) -> Arc<dyn Synchronous>;
 
-    /// A buffer of `len` uninitialised values.
+    /// A buffer of `len` uninitialised values. One of no bytes has the address 0, and the resource is not
+    /// asked for it.
     ///
     /// # Errors
     ///
-    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes,
     /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say, and the driver's
     /// error: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
     fn allocate<T: DeviceCopy>(&self, len: usize) -> Result<Buffer<T>> {
         let (bytes, resource) = (size::<T>(len)?, self.resource());
-        let address = resource.allocate_raw(bytes)?;
-        // SAFETY: the resource has allocated as many bytes as these values just now.
+        let address = if bytes == 0 { 0 } else { resource.allocate_raw(bytes)? };
+        // SAFETY: the resource has allocated as many bytes as these values just now, unless there are none.
         Ok(unsafe { Buffer::over(Allocation::synchronous((address, bytes), resource), len) })
     }
 

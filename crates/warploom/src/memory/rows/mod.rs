@@ -21,7 +21,7 @@ mod pitched;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 
 use warploom_driver::sys::types::CUdeviceptr;
 
@@ -33,7 +33,7 @@ use crate::{Buffer, Context, DeviceCopy, MemoryError, Result, Slice, SliceMut};
 /// before.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver};
+/// use warploom::{DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -54,7 +54,7 @@ pub struct Rows<'a, T: DeviceCopy = u8> {
 /// Rows of values on a device, borrowed to be written; see [`Rows`].
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver};
+/// use warploom::{DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -118,6 +118,17 @@ impl<'a> Grid<'a> {
         let address = self.address + ((top * self.pitch + left) * size_of::<T>()) as CUdeviceptr;
         let pitch = if height > 1 { self.pitch } else { width };
         Ok(Grid { address, pitch, width, height, ..self })
+    }
+
+    /// A piece of its packed bytes, which are whole rows or lie in one: as rows of bytes.
+    pub(super) fn piece<T>(&self, bytes: Range<usize>) -> Grid<'a> {
+        let row = self.width * size_of::<T>();
+        let (top, left) = (bytes.start / row, bytes.start % row);
+        let is_whole = left == 0 && bytes.len().is_multiple_of(row);
+        let (width, height) = if is_whole { (row, bytes.len() / row) } else { (bytes.len(), 1) };
+        let pitch = self.pitch * size_of::<T>();
+        let address = self.address + (top * pitch + left) as CUdeviceptr;
+        Grid { address, pitch: if height > 1 { pitch } else { width }, width, height, ..*self }
     }
 
     fn row<T>(self, index: usize) -> Result<Span<'a>> {

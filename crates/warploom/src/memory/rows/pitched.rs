@@ -12,7 +12,7 @@ impl DeviceMemory {
     /// that accesses to a row are aligned: the first argument of [`Buffer::rows`].
     ///
     /// ```
-    /// use warploom::{DeviceMemory, Devices, Driver};
+    /// use warploom::{DeviceMemory, Driver};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

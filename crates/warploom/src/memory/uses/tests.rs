@@ -2,7 +2,7 @@ use warploom_driver::sys::Function;
 use warploom_sim::Machine;
 
 use super::{Access, order};
-use crate::{Buffer, Context, DevicePool, Devices as _, Driver, Stream};
+use crate::{Buffer, Context, DevicePool, Driver, Stream};
 
 const READ: Access = Access::Read;
 const WRITE: Access = Access::Write;

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use super::VirtualMemory;
 use super::memory::Shared;
 use super::range::Range;
-use crate::memory::resource::size;
+use crate::memory::resource::{Synchronous as _, size};
 use crate::{Buffer, DeviceCopy, Error, MemoryError, Result, VirtualMemoryError};
 
 /// An error of growing a buffer, with the unchanged buffer. `?` makes an [`Error`] of it and drops the
 /// buffer.
 ///
 /// ```
-/// use warploom::{Devices, Driver, VirtualMemory};
+/// use warploom::{Driver, VirtualMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -105,8 +105,17 @@ impl Shared {
         if !buffer.allocation().is_from(self) {
             return Err(MemoryError::OtherResource.into());
         }
+        if bytes == 0 {
+            return Ok(());
+        }
         let held = MemoryError::Held { address: buffer.as_raw(), bytes: buffer.size_in_bytes() };
         let allocation = buffer.allocation_mut().ok_or(held)?;
+        if allocation.bytes() == 0 {
+            let address = self.allocate_raw(bytes)?;
+            // SAFETY: the resource has allocated as many bytes just now; before, there were none.
+            unsafe { allocation.resize(address, bytes) };
+            return Ok(());
+        }
         let mut range = self.take(allocation.address()).ok_or(MemoryError::OtherResource)?;
         let grown = self.extend(&mut range, self.whole(bytes), || allocation.settle());
         if grown.is_ok() {

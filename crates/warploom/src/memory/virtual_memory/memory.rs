@@ -20,7 +20,7 @@ use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Queue, Result,
 /// Dropping a buffer of it waits for the streams that used the buffer.
 ///
 /// ```
-/// use warploom::{Devices, Driver, VirtualMemory};
+/// use warploom::{Driver, VirtualMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;

@@ -11,7 +11,7 @@ use crate::{AccessLevel, Device, Error, PeerError, Result, VirtualMemoryError};
 /// use it.
 ///
 /// ```
-/// use warploom::{AccessLevel, Devices, Driver, VirtualMemory, VirtualOptions};
+/// use warploom::{AccessLevel, Driver, VirtualMemory, VirtualOptions};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;

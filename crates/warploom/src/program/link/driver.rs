@@ -4,7 +4,6 @@
 use std::ffi::CString;
 use std::ptr::{null_mut, without_provenance_mut};
 
-use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUjit_option, CUjitInputType, CUlinkState};
 
 use super::LinkError;
@@ -13,7 +12,7 @@ use crate::context::Current;
 use crate::diagnostics::{self, Subject};
 use crate::kernel::jit::{Logs, RawOptions};
 use crate::program::{Architecture, CodeKind, ObjectCode};
-use crate::{Context, Result};
+use crate::{Context, Driver, Result};
 
 /// The size of a log buffer: it has lines for every kernel, and lives as long as the link.
 const ROOM: u32 = 4 << 20;
@@ -77,7 +76,7 @@ impl<'c> DriverLink<'c> {
         unsafe { ended.as_ptr().copy_to_nonoverlapping(data, ended.len()) };
         let (size, name) = (ended.len(), name.as_ptr());
         // SAFETY: the link is alive; the bytes and the text live until the call returns, which copies what it
-        // needs.
+        // needs. The bytes are PTX without a zero, or a binary that NVIDIA's tools made, as all `ObjectCode`.
         unsafe { self.driver.cuLinkAddData_v2(self.raw, *kind, data.cast(), size, name, 0, null_mut(), null_mut()) }
             .map_err(|error| self.refused(error))?;
         Ok(())

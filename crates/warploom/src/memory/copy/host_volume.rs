@@ -1,0 +1,81 @@
+//! Copies of volumes from and to the host, where they are packed without gaps.
+//!
+//! As with slices, no call keeps the caller's memory.
+#![expect(unsafe_code, reason = "lends host memory to the driver")]
+
+use super::device::same_length;
+use super::host::COPY;
+use super::volume::{Planes, descriptor};
+use crate::memory::volume::{Volume, VolumeMut};
+use crate::{DeviceCopy, Queue, Result};
+
+impl<T: DeviceCopy> VolumeMut<'_, T> {
+    /// Copies everything from packed planes on the host, in the order of `queue`. Returns when the values are
+    /// on the device.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if there are not as many values,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
+    #[doc(alias = "cuMemcpy3DAsync")]
+    pub fn copy_from_host(self, values: &[T], queue: &impl Queue) -> Result<()> {
+        let (stream, context, block) = (queue.stream(), self.context(), &self.block);
+        same_length(values.len(), block.shape.values())?;
+        context.serves(stream)?;
+        if values.is_empty() {
+            return Ok(());
+        }
+        stream.refuse_captured(COPY)?;
+        block.allocation.meet(stream)?;
+        let mut lent = values.to_vec();
+        let copy = descriptor::<T>(Planes::of::<T>(block), Planes::packed(lent.as_mut_ptr(), block), block);
+        let _current = block.allocation.current_for(stream)?;
+        // SAFETY: both have these planes; the device's are there in the order of the stream, the host's until
+        // `finish` knows that they are no longer needed.
+        let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy3DAsync_v2(&raw const copy, raw) });
+        stream.finish(lent, enqueued).map(drop)
+    }
+}
+
+impl<T: DeviceCopy> Volume<'_, T> {
+    /// All values, on the host and packed, when the work enqueued on `queue` so far is done.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
+    #[doc(alias = "cuMemcpy3DAsync")]
+    pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
+        let (stream, context, block) = (queue.stream(), self.context(), &self.block);
+        context.serves(stream)?;
+        let values = block.shape.values();
+        let mut lent: Vec<T> = Vec::with_capacity(values);
+        if values > 0 {
+            stream.refuse_captured(COPY)?;
+            block.allocation.meet(stream)?;
+            let copy = descriptor::<T>(Planes::packed(lent.as_mut_ptr(), block), Planes::of::<T>(block), block);
+            let _current = block.allocation.current_for(stream)?;
+            // SAFETY: both have these planes; the device's are there in the order of the stream, and the host's
+            // are nobody else's until `finish` knows that they are no longer needed.
+            let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy3DAsync_v2(&raw const copy, raw) });
+            lent = stream.finish(lent, enqueued)?;
+        }
+        // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values
+        // (`DeviceCopy`).
+        unsafe { lent.set_len(values) };
+        Ok(lent)
+    }
+
+    /// Copies everything to packed planes on the host when the work enqueued on `queue` so far is done.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if there is not room for as many
+    /// values, and as [`Volume::download`]; then nothing is written.
+    pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
+        same_length(self.block.shape.values(), values.len())?;
+        values.copy_from_slice(&self.download(queue)?);
+        Ok(())
+    }
+}

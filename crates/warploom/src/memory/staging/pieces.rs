@@ -1,0 +1,90 @@
+//! The pieces of a staged copy.
+
+use std::ops::Range;
+
+use super::piece_size;
+
+/// The pieces of packed rows on the host, as ranges of bytes: of whole rows, or of a part of one row if a row
+/// is larger than a piece.
+#[derive(Clone)]
+pub(in crate::memory) struct Pieces {
+    start: usize,
+    total: usize,
+    row: usize,
+    /// The bytes of a piece.
+    size: usize,
+}
+
+impl Pieces {
+    /// Pieces of contiguous bytes.
+    pub(in crate::memory) fn linear(bytes: usize) -> Pieces {
+        Pieces::rows(1, bytes)
+    }
+
+    /// Pieces of `total` bytes in rows of `row` bytes, which is not 0.
+    pub(in crate::memory) fn rows(row: usize, total: usize) -> Pieces {
+        let size = piece_size(total);
+        Pieces { start: 0, total, row, size: if row <= size { size / row * row } else { size } }
+    }
+
+    /// The bytes of all pieces.
+    pub(super) fn total(&self) -> usize {
+        self.total
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        if self.start == self.total {
+            return None;
+        }
+        let start = self.start;
+        let limit = if self.row <= self.size { self.total } else { (start / self.row + 1) * self.row };
+        self.start = (start + self.size).min(limit).min(self.total);
+        Some(start..self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CHUNK, SMALLEST_PIECE};
+    use super::Pieces;
+
+    /// The pieces of a copy are all of it, in order, each at most a chunk, and none is empty.
+    #[test]
+    fn pieces_cover_a_copy_once_and_fit_into_chunks() {
+        for total in [1, 7, SMALLEST_PIECE, SMALLEST_PIECE + 1, 3 * CHUNK, 100 * CHUNK + 5] {
+            let mut end = 0;
+            for piece in Pieces::linear(total) {
+                assert_eq!(piece.start, end);
+                assert!(!piece.is_empty() && piece.len() <= CHUNK);
+                end = piece.end;
+            }
+            assert_eq!(end, total);
+        }
+    }
+
+    #[test]
+    fn pieces_of_rows_are_whole_rows_or_parts_of_one() {
+        for (row, rows) in [(1000, 5000), (CHUNK, 3), (CHUNK + 1, 3), (5 * CHUNK / 2, 4), (7, 1)] {
+            let mut end = 0;
+            for piece in Pieces::rows(row, row * rows) {
+                assert_eq!(piece.start, end);
+                assert!(!piece.is_empty() && piece.len() <= CHUNK);
+                let is_whole = piece.start % row == 0 && piece.len() % row == 0;
+                assert!(is_whole || piece.start / row == (piece.end - 1) / row, "{piece:?} of rows of {row}");
+                end = piece.end;
+            }
+            assert_eq!(end, row * rows);
+        }
+    }
+
+    /// Small copies overlap, too.
+    #[test]
+    fn a_copy_of_a_chunk_has_several_pieces() {
+        assert_eq!(Pieces::linear(CHUNK).count(), 4);
+        assert_eq!(Pieces::linear(SMALLEST_PIECE).count(), 1);
+    }
+}

@@ -1,0 +1,324 @@
+//! Words that streams write and wait for.
+#![expect(unsafe_code, reason = "has streams write and read page-locked memory, which the host shares")]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::with_exposed_provenance_mut;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::sys::types::{CUdeviceptr, CUstream, CUstreamWaitValue_flags as Flags};
+
+use super::Stream;
+use crate::callback::{self, Callback};
+use crate::capture::{self, RelaxedMode};
+use crate::context::Word;
+use crate::device::same_driver;
+use crate::{Context, DeviceAttribute, Driver, Queue, Result, StreamError};
+
+/// A word that streams write and wait for in their order, and that the host reads and writes at any time.
+///
+/// A stream that waits for a word starts nothing later until the comparison holds. So the host can release work
+/// that is enqueued already, and streams of different devices can signal each other without an event. Writes of
+/// a stream before it writes a word are visible to work behind a wait that sees the new value.
+///
+/// The memory is page-locked and belongs to the context. A word may be dropped while streams still use it: it
+/// is used for another only when they are done. A stream whose value never comes waits for good.
+///
+/// ```
+/// use warploom::{Comparison, DevicePool, Driver, StreamWord};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let (first, second) = (context.stream()?, context.stream()?);
+/// let mut buffer = DevicePool::new(&context)?.zeroed::<u32>(1000, &first)?;
+///
+/// let word = StreamWord::<u32>::new(&context, 0)?;
+/// word.wait(Comparison::AtLeast(1), &first)?; // the fill waits for the host,
+/// buffer.fill(7, &first)?;
+/// word.write(2, &first)?;
+/// word.wait(Comparison::AtLeast(2), &second)?; // and the second stream for the fill
+/// let done = second.record()?;
+///
+/// word.store(1);
+/// done.synchronize()?;
+/// assert_eq!((word.load(), buffer.download(&second)?), (2, vec![7; 1000]));
+/// # Ok(())
+/// # }
+/// ```
+pub struct StreamWord<V: WordValue = u32> {
+    /// There until it is dropped.
+    word: Option<Word>,
+    /// Kept until the word is given back.
+    context: Context,
+    users: Mutex<Vec<User>>,
+    of: PhantomData<V>,
+}
+
+/// A stream that has used a word.
+struct User {
+    stream: Stream,
+    /// `true` if its device can compare by NOR.
+    has_nor: bool,
+}
+
+/// The comparison of a word with a value, for a stream that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Comparison<V> {
+    /// The word minus the value is not negative as a signed number, so that counters may wrap around.
+    AtLeast(V),
+    /// The word is the value.
+    Equal(V),
+    /// The word and the value have a set bit in common.
+    And(V),
+    /// A bit is set neither in the word nor in the value.
+    Nor(V),
+}
+
+/// The type of a [`StreamWord`]: `u32` or `u64`.
+pub trait WordValue: value::Value {}
+
+impl WordValue for u32 {}
+impl WordValue for u64 {}
+
+mod value {
+    use std::fmt;
+
+    use super::{CUdeviceptr, CUstream, Driver};
+
+    pub trait Value: Copy + fmt::Debug + 'static {
+        const BITS: u32;
+
+        /// # Safety
+        ///
+        /// There is a word of this size at the address, which only atomic accesses of the host use.
+        unsafe fn load(address: *mut Self) -> Self;
+
+        /// # Safety
+        ///
+        /// As [`Value::load`].
+        unsafe fn store(address: *mut Self, value: Self);
+
+        /// # Safety
+        ///
+        /// There is a word of this size at the address until the stream, which is alive, is done with it.
+        unsafe fn write(self, at: CUdeviceptr, stream: CUstream, driver: &Driver) -> warploom_driver::Result<()>;
+
+        /// # Safety
+        ///
+        /// As [`Value::write`].
+        unsafe fn wait(
+            self,
+            at: CUdeviceptr,
+            flags: u32,
+            stream: CUstream,
+            driver: &Driver,
+        ) -> warploom_driver::Result<()>;
+    }
+}
+
+macro_rules! values {
+    ($($type:ident $atomic:ident $write:ident $wait:ident)*) => {$(
+        impl value::Value for $type {
+            const BITS: u32 = $type::BITS;
+
+            unsafe fn load(address: *mut Self) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { $atomic::from_ptr(address) }.load(Ordering::Acquire)
+            }
+
+            unsafe fn store(address: *mut Self, value: Self) {
+                // SAFETY: the caller's promise.
+                unsafe { $atomic::from_ptr(address) }.store(value, Ordering::Release);
+            }
+
+            unsafe fn write(self, at: CUdeviceptr, stream: CUstream, driver: &Driver) -> warploom_driver::Result<()> {
+                // SAFETY: the caller's promise.
+                unsafe { driver.$write(stream, at, self, 0) }
+            }
+
+            unsafe fn wait(
+                self,
+                at: CUdeviceptr,
+                flags: u32,
+                stream: CUstream,
+                driver: &Driver,
+            ) -> warploom_driver::Result<()> {
+                // SAFETY: the caller's promise.
+                unsafe { driver.$wait(stream, at, self, flags) }
+            }
+        }
+    )*};
+}
+values! {
+    u32 AtomicU32 cuStreamWriteValue32_v2 cuStreamWaitValue32_v2
+    u64 AtomicU64 cuStreamWriteValue64_v2 cuStreamWaitValue64_v2
+}
+
+impl<V: WordValue> StreamWord<V> {
+    /// A word with a value, in page-locked memory of a context.
+    ///
+    /// # Errors
+    ///
+    /// [`StreamError::NoWords`] for 64 bits if the device has none, and the driver's error.
+    pub fn new(context: &Context, value: V) -> Result<StreamWord<V>> {
+        context.check_generation()?;
+        refuse_width::<V>(context)?;
+        let taken = context.cached().words.take(context)?;
+        let word = StreamWord { word: Some(taken), context: context.clone(), users: Mutex::default(), of: PhantomData };
+        word.store(value);
+        Ok(word)
+    }
+
+    /// The value that the host sees now.
+    #[must_use]
+    pub fn load(&self) -> V {
+        // SAFETY: the word is there, and the host uses it by atomic accesses only.
+        unsafe { V::load(with_exposed_provenance_mut(self.as_raw() as usize)) }
+    }
+
+    /// Sets the value now, from the host. Writes of the host before it are visible to streams that wait for it.
+    pub fn store(&self, value: V) {
+        // SAFETY: as above.
+        unsafe { V::store(with_exposed_provenance_mut(self.as_raw() as usize), value) };
+    }
+
+    /// Sets the value in the order of `queue`, which may be of any context of the driver.
+    ///
+    /// # Errors
+    ///
+    /// [`StreamError::NoWords`] for 64 bits if the queue's device has none,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the queue belongs to another
+    /// driver, [`CaptureError::NotCapturable`](crate::CaptureError::NotCapturable) if it is captured, and the
+    /// driver's error.
+    #[doc(alias = "cuStreamWriteValue32")]
+    #[doc(alias = "cuStreamWriteValue64")]
+    pub fn write(&self, value: V, queue: &impl Queue) -> Result<()> {
+        let (stream, at) = (queue.stream(), self.as_raw());
+        self.admit(stream, false)?;
+        // SAFETY: the word is there until the stream, which is kept, is done with it.
+        stream.enqueue(|raw| unsafe { value.write(at, raw, stream.driver()) })
+    }
+
+    /// Later work of `queue` waits until the comparison holds. The queue may be of any context of the driver.
+    ///
+    /// # Errors
+    ///
+    /// As [`StreamWord::write`], and [`StreamError::NoWords`] for [`Comparison::Nor`] if the queue's device
+    /// cannot compare like that.
+    #[doc(alias = "cuStreamWaitValue32")]
+    #[doc(alias = "cuStreamWaitValue64")]
+    pub fn wait(&self, comparison: Comparison<V>, queue: &impl Queue) -> Result<()> {
+        let (stream, at) = (queue.stream(), self.as_raw());
+        let (flags, value) = match comparison {
+            Comparison::AtLeast(value) => (Flags::CU_STREAM_WAIT_VALUE_GEQ, value),
+            Comparison::Equal(value) => (Flags::CU_STREAM_WAIT_VALUE_EQ, value),
+            Comparison::And(value) => (Flags::CU_STREAM_WAIT_VALUE_AND, value),
+            Comparison::Nor(value) => (Flags::CU_STREAM_WAIT_VALUE_NOR, value),
+        };
+        self.admit(stream, flags == Flags::CU_STREAM_WAIT_VALUE_NOR)?;
+        // SAFETY: as above.
+        stream.enqueue(|raw| unsafe { value.wait(at, flags.0, raw, stream.driver()) })
+    }
+
+    /// The address of the word, on the host and on devices; valid while this value is held.
+    #[must_use]
+    pub fn as_raw(&self) -> CUdeviceptr {
+        self.word.as_ref().map_or(0, Word::address) as CUdeviceptr
+    }
+
+    /// The context of the memory.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Lets a stream use the word. The first time, its device is asked for its abilities.
+    fn admit(&self, stream: &Stream, by_nor: bool) -> Result<()> {
+        stream.refuse_captured("a word that streams write and wait for")?;
+        let context = stream.context();
+        context.check_generation()?;
+        self.context.check_generation()?;
+        let mut users = self.users();
+        let user = match users.iter().position(|user| user.stream == *stream) {
+            Some(known) => &users[known],
+            None => {
+                same_driver(self.context.driver(), stream.driver())?;
+                refuse_width::<V>(context)?;
+                let has_nor = context.device().attribute(DeviceAttribute::CanUseStreamWaitValueNor)? != 0;
+                users.push(User { stream: stream.clone(), has_nor });
+                &users[users.len() - 1]
+            }
+        };
+        if by_nor && !user.has_nor {
+            let device = context.device().ordinal();
+            return Err(StreamError::NoWords { device, of: "the comparison NOR" }.into());
+        }
+        Ok(())
+    }
+
+    fn users(&self) -> MutexGuard<'_, Vec<User>> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Refuses 64 bits on a device that has 32 only.
+fn refuse_width<V: WordValue>(context: &Context) -> Result<()> {
+    let device = context.device();
+    if V::BITS == 64 && device.attribute(DeviceAttribute::CanUse64BitStreamMemOps)? == 0 {
+        return Err(StreamError::NoWords { device: device.ordinal(), of: "words of 64 bits" }.into());
+    }
+    Ok(())
+}
+
+impl<V: WordValue> Drop for StreamWord<V> {
+    /// Gives the word back when the streams that used it have done what they were told so far.
+    fn drop(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        let (word, users) = (Arc::new(word), std::mem::take(&mut *self.users()));
+        let _relaxed = RelaxedMode::new(self.context.driver());
+        for User { stream, .. } in users.iter().filter(|user| user.stream.context().is_current_generation()) {
+            let stream = stream.for_teardown();
+            if stream.is_idle() != Ok(true) {
+                give_back_after(&stream, &word, &self.context);
+            }
+        }
+    }
+}
+
+/// Keeps the word until the stream has come to this point. If that cannot be arranged, for good.
+#[cold]
+fn give_back_after(stream: &Stream, word: &Arc<Word>, home: &Context) {
+    if capture::any() && capture::of(stream).is_some() {
+        // A host function would become part of the graph.
+        return std::mem::forget(Arc::clone(word));
+    }
+    let kept = Arc::clone(word);
+    // The stream's own context stays for as long as it has work; another has to be kept.
+    let other = (stream.context() != home).then(|| home.clone());
+    let callback = Callback::new(stream.context(), move || drop((kept, other)));
+    let driver = stream.driver();
+    // SAFETY: `host_function` takes any number for an argument, and finds nothing under one that is not waiting.
+    let launch = |raw| unsafe { driver.cuLaunchHostFunc(raw, Some(callback::host_function), callback.data()) };
+    if stream.with_raw(launch).is_ok_and(|launched| launched.is_ok()) {
+        return;
+    }
+    // The stream may still use it.
+    std::mem::forget(Arc::clone(word));
+    callback.take_back();
+}
+
+impl<V: WordValue> fmt::Debug for StreamWord<V> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = format_args!("{:#x}", self.as_raw());
+        let device = self.context.device();
+        formatter
+            .debug_struct("StreamWord")
+            .field("address", &address)
+            .field("value", &self.load())
+            .field("device", device)
+            .finish()
+    }
+}
