@@ -115,9 +115,9 @@ pub use memory::Plain;
 pub use memory::{
     AccessedBy, Buffer, CastError, CopyError, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool,
     FreeError, Granularity, GraphPool, GrowError, HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer,
-    ManagedError, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, Pending,
-    PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows,
-    RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory,
+    ManagedError, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, MemoryKind, OrderedResource,
+    Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse,
+    Rows, RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory,
     VirtualMemoryError, VirtualOptions, Volume, VolumeMut, VolumeShape, copy_batch, copy_batch_with, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
