@@ -66,7 +66,7 @@ driver_tests! {
             let mut used = wrap(&home)?;
             used.fill(1, &other)?;
             std::thread::spawn(move || drop(used)).join().expect("it does not panic");
-            assert_eq!(freed_on(), [home.clone()], "on whichever thread, whoever else used it");
+            assert_eq!(freed_on(), std::slice::from_ref(&home), "on whichever thread, whoever else used it");
             context.synchronize()?;
         }
     }
@@ -203,7 +203,7 @@ driver_tests! {
         let device = DeviceMemory::new(&context).allocate::<u8>(64)?;
         let pinned = PinnedMemory::new(&context).buffer::<u8>(64)?.into_buffer();
         let managed = ManagedMemory::new(&context)?.allocate::<u8>(64)?;
-        let pageable = vec![0_u8; 64];
+        let pageable = [0_u8; 64];
         for (address, kind) in [
             (device.as_raw(), MemoryKind::Device),
             (pinned.as_raw(), MemoryKind::Pinned),
