@@ -355,7 +355,6 @@ impl Host for View {
         match kind {
             runtime::ORDINAL => Some(self.device.into()),
             runtime::COUNT => i64::try_from(topology.devices.len()).ok(),
-            runtime::VERSION => Some(topology.driver_version.into()),
             runtime::ATTRIBUTE => {
                 let number = i32::try_from(number).ok()?;
                 topology.attribute(self.device.into(), number).map(i64::from)
