@@ -9,7 +9,7 @@ use warploom::graph::reclaim;
 use warploom::sys::types::{
     CUevent, CUevent_flags, CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder, CUresult,
 };
-use warploom::{Buffer, Cached, Context, DevicePool, Driver, Event, Library, OrderedResource, Stream};
+use warploom::{Buffer, Cached, Context, DevicePool, Driver, Event, Library, Stream};
 
 use crate::launches::TEXT;
 use crate::measure::{Outcome, Row, Work, repeat};

@@ -12,7 +12,7 @@ use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::operand::{Memory, Operand, OperandMut};
 use super::position::Place;
 use super::{GraphDef, GraphError, Position};
-use crate::memory::{self, MemoryKind, bytes_of};
+use crate::memory::{self, OperandKind, bytes_of};
 use crate::{Context, CopyError, DeviceCopy, Driver, MemoryError, Result, Rows, RowsMut};
 
 /// A node that copies memory, added by [`Position::copy`] or [`Position::copy_rows`].
@@ -59,7 +59,7 @@ pub(super) struct Copy {
 #[derive(Clone, Copy)]
 struct CopyOperand {
     address: CUdeviceptr,
-    kind: MemoryKind,
+    kind: OperandKind,
     pitch: usize,
 }
 
@@ -141,8 +141,8 @@ impl CopyOperand {
     fn read_by(self, params: &mut CUDA_MEMCPY3D_v2) {
         (params.srcMemoryType, params.srcPitch) = (self.raw_kind(), self.pitch);
         (params.srcHost, params.srcDevice) = match self.kind {
-            MemoryKind::Host => (with_exposed_provenance(address(self.address)), 0),
-            MemoryKind::Device | MemoryKind::Unified => (std::ptr::null(), self.address),
+            OperandKind::Host => (with_exposed_provenance(address(self.address)), 0),
+            OperandKind::Device | OperandKind::Unified => (std::ptr::null(), self.address),
         };
     }
 
@@ -150,16 +150,16 @@ impl CopyOperand {
     fn written_by(self, params: &mut CUDA_MEMCPY3D_v2) {
         (params.dstMemoryType, params.dstPitch) = (self.raw_kind(), self.pitch);
         (params.dstHost, params.dstDevice) = match self.kind {
-            MemoryKind::Host => (with_exposed_provenance_mut(address(self.address)), 0),
-            MemoryKind::Device | MemoryKind::Unified => (std::ptr::null_mut(), self.address),
+            OperandKind::Host => (with_exposed_provenance_mut(address(self.address)), 0),
+            OperandKind::Device | OperandKind::Unified => (std::ptr::null_mut(), self.address),
         };
     }
 
     fn raw_kind(self) -> CUmemorytype {
         match self.kind {
-            MemoryKind::Host => CUmemorytype::CU_MEMORYTYPE_HOST,
-            MemoryKind::Device => CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            MemoryKind::Unified => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            OperandKind::Host => CUmemorytype::CU_MEMORYTYPE_HOST,
+            OperandKind::Device => CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            OperandKind::Unified => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
         }
     }
 }

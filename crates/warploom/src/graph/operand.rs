@@ -8,7 +8,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use super::bundle::Retained;
 use super::{AllocNode, GraphDef, GraphError, Owner};
-use crate::memory::{self, MemoryKind};
+use crate::memory::{self, OperandKind};
 use crate::{Buffer, Context, DeviceCopy, ManagedBuffer, Result, Slice, SliceMut};
 
 /// Memory that a node reads: a buffer or a slice, [memory that the graph allocates](Operand::of_graph), or a
@@ -62,11 +62,11 @@ impl<'a> Memory<'a> {
     }
 
     #[inline]
-    pub(super) fn kind(&self) -> MemoryKind {
+    pub(super) fn kind(&self) -> OperandKind {
         match &self.owner {
             Source::Held(operand) => operand.kind(),
-            Source::Graph(_) => MemoryKind::Device,
-            Source::Raw(_) => MemoryKind::Unified,
+            Source::Graph(_) => OperandKind::Device,
+            Source::Raw(_) => OperandKind::Unified,
         }
     }
 

@@ -11,8 +11,10 @@ mod device_copy;
 mod device_memory;
 mod error;
 mod fill;
+mod foreign;
 mod free_after;
 mod host_borrows;
+mod kind;
 mod managed;
 mod operand;
 mod pinned;
@@ -44,11 +46,12 @@ pub(crate) use fill::{Pattern, pattern};
 pub use free_after::FreeError;
 pub(crate) use host_borrows::HostUses;
 pub use host_borrows::{HostSlice, HostSliceMut};
+pub use kind::MemoryKind;
 pub use managed::{
     AccessedBy, Advice, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, advise,
     discard_batch, discard_prefetch_batch, prefetch_batch,
 };
-pub(crate) use operand::{MemoryKind, Operand};
+pub(crate) use operand::{Operand, OperandKind};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
 #[cfg(feature = "bytemuck")]
 pub use plain::Plain;

@@ -13,7 +13,7 @@ use crate::{AccessLayer, CaptureError, Context, DeviceCopy, PeerError, Result, S
 
 /// Kinds of memory, as a copy is told them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemoryKind {
+pub(crate) enum OperandKind {
     Host,
     Device,
     /// The driver finds out.
@@ -94,11 +94,11 @@ impl<'a> Operand<'a> {
     }
 
     /// The kind of memory.
-    pub(crate) fn kind(&self) -> MemoryKind {
+    pub(crate) fn kind(&self) -> OperandKind {
         match self.span.allocation {
-            pinned if pinned.is_pinned() => MemoryKind::Host,
-            device if device.is_device() => MemoryKind::Device,
-            _ => MemoryKind::Unified,
+            pinned if pinned.is_pinned() => OperandKind::Host,
+            device if device.is_device() => OperandKind::Device,
+            _ => OperandKind::Unified,
         }
     }
 

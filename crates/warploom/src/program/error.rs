@@ -147,6 +147,16 @@ pub enum NvrtcError {
         names: Vec<String>,
     },
 
+    /// A raw option that has NVRTC read a precompiled header, which it does not check.
+    #[error(
+        "the raw option {option:?} reads precompiled headers, which NVRTC does not check; use \
+         CompileOptions::use_precompiled_header or CompileOptions::precompiled_headers, which are unsafe"
+    )]
+    UnsafeOption {
+        /// The option.
+        option: String,
+    },
+
     /// A text has a zero byte.
     #[error("{what} has a zero at byte {position}; C strings end there")]
     Zero {

@@ -238,19 +238,36 @@ fn a_rank_of_a_thread_that_differs_is_refused_and_the_others_memory_is_whole() -
     let absent = nccl.join_local(joined[1].context(), &local, 4);
     assert_eq!(nccl_error(absent), NcclError::NoSuchRank { rank: 4, size: 4 });
     let ranks = joined.into_iter().map(Rank::new).collect::<Result<Vec<_>>>()?;
-    let mut values = each(&ranks, |rank| vec![rank as i32; 5])?;
+    let values = each(&ranks, |rank| vec![rank as i32; 5])?;
     fake.take_calls();
-    for (rank, values) in ranks.iter().zip(&mut values) {
-        let communicator = &rank.communicator;
-        if communicator.rank() > 0 {
-            let short = communicator.all_reduce_in_place(values.slice_mut(..3)?, Reduction::Sum, &rank.stream);
-            assert!(matches!(nccl_error(short), NcclError::Mismatch { .. }));
-            let other = communicator.broadcast(values.slice_mut(..4)?, 0, &rank.stream);
-            assert!(matches!(nccl_error(other), NcclError::Mismatch { .. }));
+    let (ranks, values): (Vec<_>, Vec<_>) = thread::scope(|scope| -> TestResult<_> {
+        let (mut reducing, mut calls) = (Vec::new(), 0);
+        for (number, (rank, mut values)) in ranks.into_iter().zip(values).enumerate() {
+            let communicator = &rank.communicator;
+            if number > 0 {
+                let short = communicator.all_reduce_in_place(values.slice_mut(..3)?, Reduction::Sum, &rank.stream);
+                assert!(matches!(nccl_error(short), NcclError::Mismatch { .. }));
+                let other = communicator.broadcast(values.slice_mut(..4)?, 0, &rank.stream);
+                assert!(matches!(nccl_error(other), NcclError::Mismatch { .. }));
+            }
+            reducing.push(scope.spawn(move || -> Result<(Rank, Buffer<i32>)> {
+                rank.communicator.all_reduce_in_place(values.slice_mut(..4)?, Reduction::Sum, &rank.stream)?;
+                Ok((rank, values))
+            }));
+            // The call of NCCL waits for the other ranks.
+            while calls <= number {
+                let made = fake.take_calls();
+                assert!(
+                    made.iter().all(|call| call.starts_with("ncclAllReduce") && call.contains("count 4")),
+                    "{made:?}"
+                );
+                calls += made.len();
+                thread::yield_now();
+            }
         }
-        communicator.all_reduce_in_place(values.slice_mut(..4)?, Reduction::Sum, &rank.stream)?;
-    }
-    assert_eq!(fake.take_calls().iter().filter(|call| *call == "ncclAllReduce").count(), 4);
+        let reduced = reducing.into_iter().map(|thread| thread.join().expect("no panic"));
+        Ok(reduced.collect::<Result<Vec<_>>>()?.into_iter().unzip())
+    })?;
     assert_eq!(all(&ranks, &values)?, [0, 1, 2, 3].map(|rank| vec![6, 6, 6, 6, rank]));
     ranks.into_iter().try_for_each(|rank| rank.communicator.close())?;
     assert_sound(&machine);

@@ -1,6 +1,8 @@
 //! Code and cache entries of tests, with the promises that they need.
 #![expect(unsafe_code, reason = "promises that bytes of a test do no harm")]
 
+use std::path::PathBuf;
+
 use warploom::program::{CacheEntry, CodeKind, CompileOptions, NvvmProgram, ObjectCode, UntrustedCode};
 
 /// Code for a stand-in, which does not look into it, or that is refused before it is read.
@@ -13,6 +15,24 @@ pub(crate) fn code(kind: CodeKind, name: &str, bytes: impl AsRef<[u8]>) -> Objec
 pub(crate) fn entry(bytes: &[u8]) -> CacheEntry {
     // SAFETY: the bytes have no digest, so that nothing in them is used.
     unsafe { CacheEntry::from_bytes(bytes) }
+}
+
+/// Precompiled headers of a stand-in, which reads none, or of NVRTC itself.
+pub(crate) trait Precompiled {
+    fn with_precompiled_headers(self) -> CompileOptions;
+    fn with_precompiled_header(self, file: impl Into<PathBuf>) -> CompileOptions;
+}
+
+impl Precompiled for CompileOptions {
+    fn with_precompiled_headers(self) -> CompileOptions {
+        // SAFETY: there are no files but those that NVRTC has just made.
+        unsafe { self.precompiled_headers() }
+    }
+
+    fn with_precompiled_header(self, file: impl Into<PathBuf>) -> CompileOptions {
+        // SAFETY: NVRTC has just made the file.
+        unsafe { self.use_precompiled_header(file) }
+    }
 }
 
 /// A program in IR that the tests have written: texts, with a mistake at most, or bytes for a stand-in.

@@ -1,6 +1,6 @@
 //! A cache on a pool: allocations without a driver call.
 
-use warploom::{Cached, Driver, OrderedResource as _};
+use warploom::{Cached, Driver};
 
 use super::{StepResult, first_device};
 use crate::report::{Check, Findings};

@@ -56,6 +56,10 @@ macro_rules! adaptors {
                 self.below.is_managed()
             }
 
+            fn is_annotated(&self) -> bool {
+                self.below.is_annotated()
+            }
+
             fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
                 self.below.is_open_to(device)
             }

@@ -22,7 +22,7 @@ use crate::memory::managed::{ManagedState, asks_managed};
 use crate::memory::pool::graph_pool;
 use crate::memory::resource::{AnyOrdered, Synchronous, refuse_captured};
 use crate::memory::uses::{Access, Uses};
-use crate::{CaptureError, Context, Device, Error, Result, Stream};
+use crate::{CaptureError, Context, Device, Error, MemoryKind, Result, Stream};
 
 /// Memory, and the owner that frees it.
 pub(crate) struct Allocation {
@@ -257,6 +257,21 @@ impl Allocation {
             Owner::Other { .. } => false,
         };
         if is_known { Ok(true) } else { self.managed.or_ask(|| asks_managed(self.context(), self.address)) }
+    }
+
+    /// The kind of the memory: its resource says it, or else the driver, which is asked once.
+    pub(in crate::memory) fn kind(&self) -> Result<MemoryKind> {
+        let is_managed = match &self.owner {
+            Owner::Ordered { resource, .. } => resource.is_managed(),
+            Owner::Synchronous { resource } => resource.is_managed(),
+            Owner::Graph { .. } => false,
+            Owner::Other { .. } => return self.managed.kind_or_ask(|| MemoryKind::ask(self.context(), self.address)),
+        };
+        Ok(match (is_managed, self.is_pinned) {
+            (true, _) => MemoryKind::Managed,
+            (false, true) => MemoryKind::Pinned,
+            (false, false) => MemoryKind::Device,
+        })
     }
 
     /// `true` if it is known to be memory of a device, and nothing else.

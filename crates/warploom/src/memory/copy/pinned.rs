@@ -98,9 +98,9 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let _current = meet(self.span, buffer, stream)?;
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let from = with_exposed_provenance(buffer.as_raw() as usize);
-        // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
-        // The host's values are not written before the caller gets them back.
         if bytes > 0 {
+            // SAFETY: both have that many bytes and have met the stream: each is there until the copy is
+            // done. The host's values are not written before the caller gets them back.
             stream.enqueue(|raw| unsafe { from_host(driver, self.span, from, bytes, raw) })?;
         }
         self.span.allocation.did(stream, Access::Write);
@@ -121,9 +121,9 @@ impl<T: DeviceCopy> Slice<'_, T> {
         let _current = meet(self.span, buffer, stream)?;
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
-        // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
-        // The host's values are neither read nor written before the caller gets them back.
         if bytes > 0 {
+            // SAFETY: both have that many bytes and have met the stream: each is there until the copy is
+            // done. The host's values are neither read nor written before the caller gets them back.
             stream.enqueue(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) })?;
         }
         self.span.allocation.did(stream, Access::Read);

@@ -109,6 +109,15 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     pub fn close(self) -> Result<()> {
         self.buffer.close()
     }
+
+    /// Frees the memory in the order of another stream; see [`Buffer::close_on`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Buffer::close_on`].
+    pub fn close_on(self, stream: &Stream) -> Result<()> {
+        self.buffer.close_on(stream)
+    }
 }
 
 impl<T: DeviceCopy> TryFrom<Buffer<T>> for ManagedBuffer<T> {

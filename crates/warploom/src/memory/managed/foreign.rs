@@ -8,8 +8,6 @@ use std::any::Any;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::ManagedBuffer;
-use crate::memory::allocation::Allocation;
-use crate::memory::resource::nonzero_size;
 use crate::{Buffer, Context, DeviceCopy, OrderedResource, Queue, Result, SynchronousResource};
 
 impl<T: DeviceCopy> ManagedBuffer<T> {
@@ -51,49 +49,36 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes, and as
-    /// [`OrderedResource::allocate`], but for the driver's error: it is not asked.
+    /// As [`Buffer::from_ordered`].
     ///
     /// # Safety
     ///
-    /// The address came from the resource's [`allocate_raw`](crate::StreamOrdered::allocate_raw), with the
-    /// size of `len` values. Nothing else uses it or gives it back, and everything that used it before is
-    /// ordered before later work on `queue`.
+    /// As [`Buffer::from_ordered`].
     pub unsafe fn from_ordered(
         address: CUdeviceptr,
         len: usize,
         resource: &impl OrderedResource,
         queue: &impl Queue,
     ) -> Result<ManagedBuffer<T>> {
-        let (bytes, stream, resource) = (nonzero_size::<T>(len)?, queue.stream(), resource.resource());
-        resource.context().serves(stream)?;
-        let is_pinned = resource.is_pinned();
-        // SAFETY: the caller vouches for the memory, which has the size of `len` values.
-        let buffer = unsafe {
-            Buffer::over(Allocation::ordered((address, bytes), is_pinned, resource.into(), stream.clone()), len)
-        };
-        Ok(ManagedBuffer::over(buffer))
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { Buffer::from_ordered(address, len, resource, queue) }.map(ManagedBuffer::over)
     }
 
     /// Memory of a resource that frees at once, to be given back to it.
     ///
     /// # Errors
     ///
-    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes, and as
-    /// [`SynchronousResource::allocate`], but for the driver's error: it is not asked.
+    /// As [`Buffer::from_synchronous`].
     ///
     /// # Safety
     ///
-    /// The address came from the resource's [`allocate_raw`](crate::Synchronous::allocate_raw), with the size
-    /// of `len` values. Nothing else uses it or gives it back.
+    /// As [`Buffer::from_synchronous`].
     pub unsafe fn from_synchronous(
         address: CUdeviceptr,
         len: usize,
         resource: &impl SynchronousResource,
     ) -> Result<ManagedBuffer<T>> {
-        let (bytes, resource) = (nonzero_size::<T>(len)?, resource.resource());
-        // SAFETY: the caller vouches for the memory, which has the size of `len` values.
-        let buffer = unsafe { Buffer::over(Allocation::synchronous((address, bytes), resource), len) };
-        Ok(ManagedBuffer::over(buffer))
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { Buffer::from_synchronous(address, len, resource) }.map(ManagedBuffer::over)
     }
 }

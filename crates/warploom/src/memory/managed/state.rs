@@ -5,13 +5,19 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use warploom_driver::sys::types::{CUdeviceptr, CUpointer_attribute, CUresult};
 
-use crate::{Context, Result};
+use crate::{Context, MemoryKind, Result};
 
 const ASKED: u8 = 1;
 const MANAGED: u8 = 2;
 const DISCARDED: u8 = 4;
+/// The kind of the memory, once it was asked for: a number from 1 on in these bits.
+const KIND: u8 = 0b111_000;
+const KIND_SHIFT: u32 = KIND.trailing_zeros();
 
-/// Flags of an allocation: asked, managed, discarded.
+/// The kinds that are cached, by their numbers less one.
+const KINDS: [MemoryKind; 4] = [MemoryKind::Device, MemoryKind::Pinned, MemoryKind::Managed, MemoryKind::Pageable];
+
+/// Flags of an allocation: asked, managed, discarded; and its kind.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct ManagedState(AtomicU8);
 
@@ -25,6 +31,20 @@ impl ManagedState {
         let answer = ask()?;
         self.0.fetch_or(if answer { ASKED | MANAGED } else { ASKED }, Ordering::Relaxed);
         Ok(answer)
+    }
+
+    /// The cached kind, or else that of `ask`.
+    pub(in crate::memory) fn kind_or_ask(&self, ask: impl FnOnce() -> Result<MemoryKind>) -> Result<MemoryKind> {
+        let known = usize::from((self.0.load(Ordering::Relaxed) & KIND) >> KIND_SHIFT);
+        if let Some(kind) = known.checked_sub(1).and_then(|number| KINDS.get(number)) {
+            return Ok(*kind);
+        }
+        let kind = ask()?;
+        if let Some(number) = (1_u8..).zip(KINDS).find(|(_, known)| *known == kind).map(|(number, _)| number) {
+            // Others that ask get the same answer.
+            self.0.fetch_or(number << KIND_SHIFT, Ordering::Relaxed);
+        }
+        Ok(kind)
     }
 
     /// Records a discard: the contents are undefined, and may differ at every read.

@@ -107,7 +107,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
 
     /// The memory, counted as borrowed by the host from now on. Waits until launches of graphs that use it
     /// are enqueued, but for nothing to run.
-    fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
+    pub(in crate::memory) fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
         HostBorrow::begin(buffer.allocation());
         PinnedBuffer { buffer: ManuallyDrop::new(buffer) }
     }

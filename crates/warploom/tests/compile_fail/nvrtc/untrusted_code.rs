@@ -29,6 +29,14 @@ fn lazy_module(program: NvvmProgram, bitcode: &[u8]) -> NvvmProgram {
     program.lazy_module("more", bitcode)
 }
 
+fn precompiled(options: CompileOptions) -> CompileOptions {
+    options.use_precompiled_header("headers.pch")
+}
+
+fn all_precompiled(options: CompileOptions) -> CompileOptions {
+    options.precompiled_headers()
+}
+
 fn libdevice() -> Result<Libdevice> {
     Libdevice::read("libdevice.bc")
 }

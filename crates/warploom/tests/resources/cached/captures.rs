@@ -1,7 +1,7 @@
 //! Caches and captures: none hands out or keeps memory of a captured stream.
 
 use warploom::capture::{Global, Relaxed};
-use warploom::{Cached, CaptureError, DevicePool, GraphDef, OrderedResource};
+use warploom::{Cached, CaptureError, DevicePool, GraphDef};
 use warploom_testkit::driver_tests;
 
 driver_tests! {

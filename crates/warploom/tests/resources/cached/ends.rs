@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use warploom::leaks::{Kind, Leaks};
-use warploom::{Cached, ContextError, DevicePool, Error, OrderedResource};
+use warploom::{Cached, ContextError, DevicePool, Error};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
 use warploom_testkit::{TestResult, assert_sound, driver_tests, open};

@@ -1,6 +1,6 @@
 //! Limits, memory that is given back, and memory that runs out below.
 
-use warploom::{CacheOptions, Cached, DevicePool, Error, Limited, MemoryError, OrderedResource};
+use warploom::{CacheOptions, Cached, DevicePool, Error, Limited, MemoryError};
 use warploom_testkit::{budget, driver_tests};
 
 driver_tests! {
@@ -56,6 +56,18 @@ driver_tests! {
         cache.reset_peaks();
         assert_eq!((cache.statistics().reserved_peak, cache.statistics().in_use_peak), (0, 0));
         assert_eq!(cache.release_unused()?, 0);
+    }
+
+    fn a_buffer_of_no_bytes_takes_none(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let cache = Cached::new(&DevicePool::new(&context)?);
+        budget(driver, &[], || -> warploom::Result<()> {
+            let empty = cache.allocate::<u8>(0, &stream)?;
+            assert_eq!((empty.as_raw(), empty.len()), (0, 0));
+            Ok(())
+        })?;
+        assert_eq!(cache.statistics(), Default::default());
     }
 
     fn sizes_that_overflow_are_refused(driver) {

@@ -1,7 +1,7 @@
 //! Misuse of cached memory, found by a machine that checks although the driver never saw the memory freed.
 #![expect(unsafe_code, reason = "uses addresses of buffers that were dropped")]
 
-use warploom::{Cached, Context, DevicePool, Driver, OrderedResource, Stream};
+use warploom::{Cached, Context, DevicePool, Driver, Stream};
 use warploom_sim::topology::Topology;
 use warploom_sim::{FindingKind, Machine, Mode, Order};
 use warploom_testkit::{ASYNCHRONOUS, TestResult, open};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warploom::{Buffer, CacheOptions, Cached, Context, DevicePool, OrderedResource, OtherStreams, Stream};
+use warploom::{Buffer, CacheOptions, Cached, Context, DevicePool, OtherStreams, Stream};
 use warploom_testkit::{Random, TestResult, driver_tests};
 
 /// The live buffers by address, with the byte that fills each and its stream.

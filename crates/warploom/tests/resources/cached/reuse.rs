@@ -53,6 +53,36 @@ driver_tests! {
         drop((third, fourth, fifth));
     }
 
+    /// A stream that waited for another before that one took blocks over has to wait again.
+    fn blocks_that_were_taken_over_are_waited_for(driver) {
+        let context = driver.device(0)?.context()?;
+        let (first, second, gone) = (context.stream()?, context.stream()?, context.stream()?);
+        let cache = Cached::new(&DevicePool::new(&context)?);
+        let address = cache.zeroed::<u8>(4 << 20, &gone)?.as_raw();
+        drop(gone);
+        drop(cache.zeroed::<u8>(4096, &first)?);
+        drop(cache.zeroed::<u8>(4096, &second)?); // waits for the first
+        drop(cache.zeroed::<u8>(16 << 20, &first)?); // takes the blocks over of the stream that is gone
+        let mut buffer = cache.allocate::<u8>(4 << 20, &second)?;
+        assert_eq!(buffer.as_raw(), address);
+        buffer.fill(1, &second)?;
+        second.synchronize()?;
+    }
+
+    fn caches_stack(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let below = Cached::new(&DevicePool::new(&context)?);
+        let cache = Cached::new(&Limited::ordered(&below, 1 << 30));
+        for _ in 0..2 {
+            let mut buffers = [cache.zeroed::<u8>(1000, &stream)?, cache.zeroed::<u8>(1000, &stream)?];
+            buffers[0].fill(1, &stream)?;
+            assert_eq!(buffers[1].download(&stream)?, [0; 1000]);
+        }
+        assert_eq!(cache.release_unused()?, 2 << 20);
+        assert_eq!((below.statistics().in_use, below.release_unused()?), (0, 2 << 20));
+    }
+
     fn idle_streams_are_not_waited_for(driver) {
         let context = driver.device(0)?.context()?;
         let (stream, other) = (context.stream()?, context.stream()?);

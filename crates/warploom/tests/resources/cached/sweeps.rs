@@ -1,6 +1,6 @@
 //! Caches with each of their driver calls failing.
 
-use warploom::{CacheOptions, Cached, DevicePool, Limited, OrderedResource, OtherStreams};
+use warploom::{CacheOptions, Cached, DevicePool, Limited, OtherStreams};
 use warploom_testkit::TestResult;
 
 use crate::sweeps::everywhere;

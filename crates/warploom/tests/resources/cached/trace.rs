@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use warploom::{Buffer, Cached, Context, DevicePool, OrderedResource, Stream};
+use warploom::{Buffer, Cached, Context, DevicePool, Stream};
 use warploom_testkit::{Random, TestResult, driver_tests};
 
 const ALLOCATIONS: usize = 10_000;

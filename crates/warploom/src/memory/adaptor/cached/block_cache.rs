@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warploom_driver::MemoryAnnotations;
 use warploom_driver::sys::types::CUdeviceptr;
 
+use super::blocks::NONE;
 use super::options::{CacheOptions, OtherStreams};
 use super::size::block_size;
 use super::state::{Other, Search, State, Taken};
@@ -30,7 +31,7 @@ pub(in crate::memory) struct BlockCache {
 
 impl BlockCache {
     pub(super) fn new(below: Arc<dyn StreamOrdered>, options: CacheOptions) -> BlockCache {
-        let annotations = below.context().driver().memory_annotations();
+        let annotations = if below.is_annotated() { None } else { below.context().driver().memory_annotations() };
         let is_pinned = below.is_pinned();
         BlockCache { state: Mutex::default(), below, options, is_pinned, annotations }
     }
@@ -51,15 +52,22 @@ impl BlockCache {
     /// for the free.
     #[inline]
     pub(super) fn hold(this: &Arc<BlockCache>, bytes: usize, stream: &Stream) -> Result<AllocationRef> {
-        let Taken { address, block } = this.take(bytes, stream)?;
+        this.context().serves(stream)?;
+        let Taken { address, block } = if bytes == 0 { this.take_nothing(stream)? } else { this.take(bytes, stream)? };
         let (resource, home) = (AnyOrdered::Cache(Arc::clone(this), block), stream.clone());
-        // SAFETY: the cache has handed it out just now, in the order of the stream.
+        // SAFETY: the cache has handed it out just now, in the order of the stream, unless there are no bytes.
         Ok(AllocationRef::new(|| unsafe { Allocation::ordered((address, bytes), this.is_pinned, resource, home) }))
+    }
+
+    /// No block, for an allocation of no bytes.
+    #[cold]
+    fn take_nothing(&self, stream: &Stream) -> Result<Taken> {
+        refuse_captured(|| self.name(), stream)?;
+        Ok(Taken { address: 0, block: NONE })
     }
 
     #[inline]
     fn take(&self, bytes: usize, stream: &Stream) -> Result<Taken> {
-        self.context().serves(stream)?;
         refuse_captured(|| self.name(), stream)?;
         stream.check_thread()?;
         let size = block_size(bytes).ok_or(MemoryError::TooLarge { len: bytes, element: 1 })?;
@@ -206,12 +214,13 @@ unsafe impl StreamOrdered for BlockCache {
     }
 
     fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
+        self.context().serves(stream)?;
         self.take(bytes, stream).map(|taken| taken.address)
     }
 
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
         // SAFETY: the caller's promise is the one that is asked for.
-        unsafe { self.free(address, usize::MAX, stream) }
+        unsafe { self.free(address, NONE, stream) }
     }
 
     fn is_pinned(&self) -> bool {
@@ -224,6 +233,10 @@ unsafe impl StreamOrdered for BlockCache {
 
     fn is_managed(&self) -> bool {
         self.below.is_managed()
+    }
+
+    fn is_annotated(&self) -> bool {
+        self.annotations.is_some() || self.below.is_annotated()
     }
 
     fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {

@@ -24,7 +24,7 @@ pub(super) struct Block {
     pub(super) kind: Kind,
     /// The lane that it was allocated on or, if it is free, that it was freed on.
     pub(super) lane: usize,
-    /// The time at which it was freed, in frees of the whole cache.
+    /// The time at which its lane got it.
     pub(super) freed_at: u64,
     /// The neighbours in the segment.
     pub(super) before: usize,

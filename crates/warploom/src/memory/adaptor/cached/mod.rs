@@ -36,15 +36,16 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// A buffer is used and dropped as one of the resource below; the memory it gives back serves the next
 /// allocation on the same stream at once. A stream that has none of its own takes memory that another has
 /// freed, after it was made to wait for that stream's work so far ([`OtherStreams`]). Before the cache takes
-/// more memory than an eighth above the peak of what buffers had, it gives unused memory back. If the
+/// more memory than a sixteenth above the peak of what buffers had, it gives unused memory back. If the
 /// resource below runs out of memory, everything that no buffer uses is given back to it, and the allocation is tried once
 /// more.
 ///
 /// A clone is another handle to the same cache. It ends with its last handle and buffer, and gives its memory
-/// back. Until its free memory is given back, it holds the streams that freed it.
+/// back. Until its free memory is given back, it holds the streams that freed it. Advice on managed memory
+/// stays with memory that is reused.
 ///
 /// ```
-/// use warploom::{Cached, DevicePool, Driver, OrderedResource};
+/// use warploom::{Cached, DevicePool, Driver};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -76,7 +77,7 @@ impl Cached {
     /// A cache with a limit, or that treats other streams' memory differently.
     ///
     /// ```
-    /// use warploom::{CacheOptions, Cached, DevicePool, Driver, OrderedResource};
+    /// use warploom::{CacheOptions, Cached, DevicePool, Driver};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -94,6 +95,37 @@ impl Cached {
     #[must_use]
     pub fn with(resource: &impl OrderedResource, options: CacheOptions) -> Cached {
         Cached { shared: Arc::new(BlockCache::new(resource.resource(), options)) }
+    }
+
+    /// A buffer of `len` uninitialised values; see [`OrderedResource::allocate`].
+    ///
+    /// # Errors
+    ///
+    /// As [`OrderedResource::allocate`], and [`MemoryError::OverLimit`](crate::MemoryError::OverLimit) if a
+    /// limit is reached.
+    #[inline]
+    pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        let allocation = BlockCache::hold(&self.shared, size::<T>(len)?, queue.stream())?;
+        // SAFETY: it has as many bytes as these values.
+        Ok(unsafe { Buffer::held(allocation, len) })
+    }
+
+    /// A buffer of `len` values whose bytes are all 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cached::allocate`].
+    pub fn zeroed<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        OrderedResource::zeroed(self, len, queue)
+    }
+
+    /// A buffer with these values. Returns when they have been read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cached::allocate`].
+    pub fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<Buffer<T>> {
+        OrderedResource::upload(self, values, queue)
     }
 
     /// The context of its memory.
@@ -122,7 +154,7 @@ impl Cached {
     }
 
     /// Has [`CacheStatistics::reserved_peak`] and [`CacheStatistics::in_use_peak`] start again from the
-    /// current value. The cache keeps memory for the latter: as much, and an eighth more.
+    /// current value. The cache keeps memory for the latter: as much, and a sixteenth more.
     pub fn reset_peaks(&self) {
         let statistics = &mut self.shared.lock().statistics;
         (statistics.reserved_peak, statistics.in_use_peak) = (statistics.reserved, statistics.in_use);
@@ -136,9 +168,7 @@ impl OrderedResource for Cached {
 
     #[inline]
     fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
-        let allocation = BlockCache::hold(&self.shared, size::<T>(len)?, queue.stream())?;
-        // SAFETY: it has as many bytes as these values.
-        Ok(unsafe { Buffer::held(allocation, len) })
+        Cached::allocate(self, len, queue)
     }
 }
 

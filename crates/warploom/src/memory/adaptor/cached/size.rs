@@ -18,7 +18,7 @@ const MOST_SHARE: usize = 32 << 20;
 pub(super) enum Kind {
     /// Many blocks of up to 1 MiB.
     Small,
-    /// A larger block; what is left when a smaller one takes its place is less than half of that.
+    /// A larger block, or one that is up to a fifth smaller and a rest.
     Large,
 }
 
@@ -33,7 +33,7 @@ impl Kind {
     pub(super) fn most(self, block: usize) -> usize {
         match self {
             Kind::Small => usize::MAX,
-            Kind::Large => block.saturating_add(block / 2),
+            Kind::Large => block.saturating_add(block / 4),
         }
     }
 }

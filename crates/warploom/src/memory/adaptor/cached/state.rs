@@ -1,7 +1,7 @@
 //! The blocks, segments and lanes of a cache: no driver call is made here.
 //!
-//! Every free and every new segment has a *time*, a number that only grows. A stream that waits for another
-//! at a time may use all blocks that the other freed until then.
+//! Every free, new segment and takeover of blocks has a *time*, a number that only grows. A stream that waits
+//! for another at a time may use all blocks that the other's lane got until then.
 
 use warploom_driver::sys::types::CUdeviceptr;
 
@@ -12,7 +12,7 @@ use super::statistics::CacheStatistics;
 use crate::Stream;
 
 /// The part of the peak demand that a cache may keep beyond it.
-const ALLOWANCE: usize = 8;
+const ALLOWANCE: usize = 16;
 /// Bytes that a cache may keep in any case.
 const LITTLE: usize = 64 << 20;
 
@@ -273,13 +273,15 @@ impl State {
     pub(super) fn adopt(&mut self, stream: &Stream, other: &Other) {
         let own = self.lane_for(stream);
         self.coalesce(other.lane);
-        let State { blocks, lanes, .. } = self;
+        // The blocks come after a wait of this stream, of which those that waited for it before know nothing.
+        self.now += 1;
+        let State { blocks, lanes, now, .. } = self;
         let Some(mut from) = lanes[other.lane].take() else { return };
         let mut late = Vec::new();
         while let Some(block) = from.pop_listed(blocks) {
             match &mut lanes[own] {
                 Some(to) if blocks[block].freed_at <= other.time => {
-                    blocks[block].lane = own;
+                    (blocks[block].lane, blocks[block].freed_at) = (own, *now);
                     from.free -= blocks[block].bytes;
                     to.push_quick(blocks, block);
                 }
