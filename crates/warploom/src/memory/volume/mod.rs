@@ -17,7 +17,7 @@ mod shape;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 
 use warploom_driver::sys::types::CUdeviceptr;
 
@@ -102,6 +102,25 @@ impl<'a> Block<'a> {
         // Inside, so that the bytes before it are fewer than the allocation's.
         let before = self.shape.offset(front, top, left) * size_of::<T>();
         Ok(Block { address: self.address + before as CUdeviceptr, shape, ..self })
+    }
+
+    /// A piece of its packed bytes, which are whole planes, or whole rows of one, or lie in one row: as a volume
+    /// of bytes.
+    pub(super) fn piece<T>(&self, bytes: Range<usize>) -> Block<'a> {
+        let (row, height) = (self.shape.width() * size_of::<T>(), self.shape.height());
+        let (plane, start, len) = (row * height, bytes.start, bytes.len());
+        let (front, top, left) = (start / plane, start % plane / row, start % row);
+        let (width, height, depth) = if start.is_multiple_of(plane) && len.is_multiple_of(plane) {
+            (row, height, len / plane)
+        } else if left == 0 && len.is_multiple_of(row) {
+            (row, len / row, 1)
+        } else {
+            (len, 1, 1)
+        };
+        let before = self.shape.offset(front, top, 0) * size_of::<T>() + left;
+        let shape = VolumeShape::packed(width, height, depth);
+        let shape = shape.with_pitch(self.shape.pitch() * size_of::<T>()).with_plane_height(self.shape.plane_height());
+        Block { address: self.address + before as CUdeviceptr, shape, ..*self }
     }
 
     /// The memory from the first value of a plane to its last, gaps included.
