@@ -37,7 +37,8 @@ usage: cargo xtask <task>
   device-pack [DIR]   build every test that needs a GPU, and every benchmark, into DIR (device-pack) with a script that
                       runs them where there is no cargo
   libcuda DIR         build the simulated driver as a shared library, and put it into DIR as libcuda.so.1 and libcuda.so
-  clients [NAME…]     run programs in C, in Rust with cudarc and in Python on that library; all, or those named
+  clients [NAME…]     run programs in C, in Rust with cudarc and in Python on that library; all, or those named (burn runs
+                      only if it is named: it takes minutes)
   nvrtc               fetch NVRTC, libNVVM and nvJitLink, and run the tests that need them
   sanitize [TOOL…]    run tests under AddressSanitizer, ThreadSanitizer and Miri (address, thread, miri), where a nightly
                       toolchain has them; [--toolchain NAME] before, [-- ARGUMENTS…] for cargo test behind

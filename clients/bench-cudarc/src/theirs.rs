@@ -9,7 +9,7 @@ use cudarc::nvrtc::Ptx;
 
 use crate::launches::{SHAPE, TEXT};
 use crate::measure::{Outcome, Work, repeat};
-use crate::operations::{BYTES, SMALL};
+use crate::operations::{BYTES, LARGE, SMALL};
 
 const CONFIG: LaunchConfig =
     LaunchConfig { grid_dim: (SHAPE.0, 1, 1), block_dim: (SHAPE.1, 1, 1), shared_mem_bytes: 0 };
@@ -42,7 +42,13 @@ impl Theirs {
         let stream = &self.stream;
         Some(match name {
             // SAFETY: nobody reads the memory.
-            "allocate 4 KiB and drop" => repeat(|| unsafe { stream.alloc::<u8>(BYTES) }.map(drop)),
+            "allocate 4 KiB and drop" | "allocate 4 KiB of a cache and drop" => {
+                repeat(|| unsafe { stream.alloc::<u8>(BYTES) }.map(drop))
+            }
+            // SAFETY: as above.
+            "allocate 4 MiB and drop" | "allocate 4 MiB of a cache and drop" => {
+                repeat(|| unsafe { stream.alloc::<u8>(LARGE) }.map(drop))
+            }
             "copy 4 KiB on the device" => repeat(|| stream.memcpy_dtod(&self.from, &mut *self.to.borrow_mut())),
             "fill 4 KiB" => repeat(|| stream.memset_zeros(&mut *self.to.borrow_mut())),
             "record an event again" => repeat(|| self.event.record(stream)),

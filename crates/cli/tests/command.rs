@@ -77,6 +77,7 @@ fn the_tour_says_where_it_is_and_every_check_holds() {
         "Copies",
         "Memory pools",
         "A budget, and who keeps the books",
+        "A cache of memory",
         "Dropped too early, kept too long",
         "Managed memory",
         "Several devices",

@@ -43,6 +43,7 @@
 //! }
 //! ```
 
+mod annotations;
 mod call;
 mod driver;
 pub mod dynamic_library;
@@ -53,6 +54,7 @@ mod observe;
 mod resolve;
 mod version;
 
+pub use annotations::MemoryAnnotations;
 pub use driver::{Driver, DriverId};
 pub use dynamic_library::Attempt;
 pub use error::{DriverError, DriverNotFound, Error, NotADriver, Result, ResultExt};

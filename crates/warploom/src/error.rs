@@ -162,7 +162,7 @@ impl Error {
     /// The error of an item of a batch, or of one of several changes; otherwise the error itself.
     fn innermost(&self) -> &Error {
         match self {
-            Error::Managed(ManagedError::PartlyAdvised { error, .. })
+            Error::Managed(ManagedError::PartlyAdvised { error, .. } | ManagedError::AdviceFailed { error, .. })
             | Error::Memory(MemoryError::InBatch { error, .. }) => error.innermost(),
             _ => self,
         }

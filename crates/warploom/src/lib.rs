@@ -113,12 +113,13 @@ pub use location::{Host, Location, LocationError, NumaId};
 #[cfg(feature = "bytemuck")]
 pub use memory::Plain;
 pub use memory::{
-    AccessedBy, Buffer, CastError, CopyError, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool,
-    FreeError, Granularity, GraphPool, GrowError, HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer,
-    ManagedError, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, MemoryKind, OrderedResource,
-    Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse,
-    Rows, RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory,
-    VirtualMemoryError, VirtualOptions, Volume, VolumeMut, VolumeShape, copy_batch, copy_batch_with, discard_batch,
+    AccessedBy, Advice, Buffer, CacheOptions, CacheStatistics, Cached, CastError, CopyError, CopyOptions, Counted,
+    Counts, DefaultResource, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GraphPool, GrowError,
+    HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer, ManagedError, ManagedMemory, ManagedPool,
+    ManagedRange, ManagedRangeMut, MemoryError, MemoryKind, OrderedResource, OtherStreams, Pending, PinnedBuffer,
+    PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice,
+    SliceMut, SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualMemoryError,
+    VirtualOptions, Volume, VolumeMut, VolumeShape, WeakAllocation, advise, copy_batch, copy_batch_with, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
 pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};

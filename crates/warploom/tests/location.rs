@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use warploom::sys::types::CUmemLocationType;
-use warploom::{Error, Host, Location, LocationError, NumaId};
+use warploom::{Advice, CopyOptions, Error, Host, Location, LocationError, ManagedMemory, ManagedPool, NumaId, advise};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
@@ -88,4 +88,26 @@ fn locations_are_ordered_devices_first() -> TestResult {
 fn a_numa_node_in_the_older_form_is_refused_with_a_remedy() {
     let message = Location::from(node(2)).to_legacy_raw().unwrap_err().to_string();
     assert_eq!(message, "host NUMA node 2 needs driver 12.2; on this one, use the host as a whole");
+}
+
+/// M.7: one value names a location to advice, prefetches, hints of copies and the placement of pools.
+#[test]
+fn one_location_is_advice_destination_hint_and_placement() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Sync)?;
+    let context = driver.device(0)?.context()?;
+    let stream = context.stream()?;
+    for location in [Location::from(driver.device(1)?), Location::from(Host::Any)] {
+        let pool = ManagedPool::preferring(&context, location.clone())?;
+        assert_eq!(pool.preferred_location(), Some(&location));
+        let buffer = ManagedMemory::new(&context)?.upload(&[1_u8; 64], &stream)?;
+        advise([&buffer], Advice::PreferredLocation(Some(location.clone())))?;
+        buffer.prefetch(location.clone(), &stream)?;
+        let both = (buffer.preferred_location()?, buffer.last_prefetch_location()?);
+        assert_eq!(both, (Some(location.clone()), Some(location.clone())));
+        let mut copy = pool.allocate::<u8>(64, &stream)?;
+        let hints = CopyOptions::new().source_hint(location.clone()).destination_hint(location);
+        buffer.as_slice().copy_to_with(&mut copy, hints, &stream)?;
+        assert_eq!(copy.host()?, [1; 64]);
+    }
+    Ok(())
 }

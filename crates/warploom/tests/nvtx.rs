@@ -38,12 +38,14 @@ unsafe fn shown(attributes: *const nvtxEventAttributes_t) -> String {
 
 extern "C" fn mark(attributes: *const nvtxEventAttributes_t) {
     // SAFETY: the library trusts its caller.
-    called(format!("mark {}", unsafe { shown(attributes) }));
+    let text = unsafe { shown(attributes) };
+    called(format!("mark {text}"));
 }
 
 extern "C" fn start(attributes: *const nvtxEventAttributes_t) -> nvtxRangeId_t {
     // SAFETY: as above.
-    called(format!("start {}", unsafe { shown(attributes) }));
+    let text = unsafe { shown(attributes) };
+    called(format!("start {text}"));
     7
 }
 
@@ -53,7 +55,8 @@ extern "C" fn end(id: nvtxRangeId_t) {
 
 extern "C" fn push(attributes: *const nvtxEventAttributes_t) -> c_int {
     // SAFETY: as above.
-    called(format!("push {}", unsafe { shown(attributes) }));
+    let text = unsafe { shown(attributes) };
+    called(format!("push {text}"));
     0
 }
 
@@ -64,7 +67,8 @@ extern "C" fn pop() -> c_int {
 
 extern "C" fn create(name: *const c_char) -> nvtxDomainHandle_t {
     // SAFETY: as above.
-    called(format!("create {}", unsafe { CStr::from_ptr(name) }.to_string_lossy()));
+    let name = unsafe { CStr::from_ptr(name) };
+    called(format!("create {}", name.to_string_lossy()));
     without_provenance_mut(42)
 }
 
@@ -74,12 +78,14 @@ extern "C" fn destroy(domain: nvtxDomainHandle_t) {
 
 extern "C" fn domain_mark(domain: nvtxDomainHandle_t, attributes: *const nvtxEventAttributes_t) {
     // SAFETY: as above.
-    called(format!("{}: mark {}", domain.addr(), unsafe { shown(attributes) }));
+    let text = unsafe { shown(attributes) };
+    called(format!("{}: mark {text}", domain.addr()));
 }
 
 extern "C" fn domain_start(domain: nvtxDomainHandle_t, attributes: *const nvtxEventAttributes_t) -> nvtxRangeId_t {
     // SAFETY: as above.
-    called(format!("{}: start {}", domain.addr(), unsafe { shown(attributes) }));
+    let text = unsafe { shown(attributes) };
+    called(format!("{}: start {text}", domain.addr()));
     9
 }
 
@@ -89,7 +95,8 @@ extern "C" fn domain_end(domain: nvtxDomainHandle_t, id: nvtxRangeId_t) {
 
 extern "C" fn domain_push(domain: nvtxDomainHandle_t, attributes: *const nvtxEventAttributes_t) -> c_int {
     // SAFETY: as above.
-    called(format!("{}: push {}", domain.addr(), unsafe { shown(attributes) }));
+    let text = unsafe { shown(attributes) };
+    called(format!("{}: push {text}", domain.addr()));
     0
 }
 

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use gate::Gate;
+use warploom::capture::Global;
 use warploom::sys::types::CUresult;
 use warploom::{Context, DevicePool, Driver, Error, Function, GraphDef, MemoryError, Result, Stream};
 use warploom_sim::fault::{Calls, Plan, Rule};
@@ -116,6 +117,16 @@ driver_tests! {
         assert_eq!(values, vec![1; LEN]);
         drop(exec);
         assert!(is_free(&context, &mut values));
+    }
+
+    fn a_scope_during_a_capture_leaves_it_alone(driver) {
+        let (context, stream) = setup(driver)?;
+        let other = context.stream()?;
+        let mut values = vec![0_u32; LEN];
+        let capture = stream.capture(Global)?;
+        context.with_registered(&mut values, |host| host.fill(9, &other))??;
+        assert_eq!(values, vec![9; LEN]);
+        assert_eq!(capture.end()?.node_count()?, 0);
     }
 
     fn memory_that_is_registered_or_empty_is_refused_and_the_body_does_not_run(driver) {

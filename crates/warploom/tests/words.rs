@@ -3,7 +3,7 @@
 mod gate;
 
 use gate::Gate;
-use warploom::capture::Relaxed;
+use warploom::capture::{Global, Relaxed};
 use warploom::{
     CaptureError, Comparison, Context, DeviceError, DevicePool, Driver, Error, Function, Result, Stream, StreamError,
     StreamWord,
@@ -143,12 +143,15 @@ driver_tests! {
         capture.end()?;
     }
 
-    fn a_word_dropped_during_a_capture_leaves_it_alone(driver) {
+    fn a_word_made_or_dropped_during_a_capture_leaves_it_alone(driver) {
         let (context, stream, other) = setup(driver)?;
+        let capture = stream.capture(Global)?;
+        drop(StreamWord::<u64>::new(&context, 0)?);
+        assert_eq!(capture.end()?.node_count()?, 0);
         let word = StreamWord::<u32>::new(&context, 0)?;
         word.write(1, &stream)?;
         word.write(2, &other)?;
-        let capture = stream.capture(warploom::capture::Global)?;
+        let capture = stream.capture(Global)?;
         drop(word);
         assert_eq!(capture.end()?.node_count()?, 0);
         other.synchronize()?;

@@ -27,14 +27,31 @@ use self::tap::Report;
 use crate::libcuda;
 use crate::workspace::{at, root};
 
-/// The time limit of a client; it is killed then.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 struct Client {
     name: &'static str,
     /// The value of `WARPLOOM_MACHINE`. The client's checks expect it.
     machine: &'static str,
     goal: Goal,
+    effort: Effort,
+}
+
+/// The cost of a client.
+#[derive(Clone, Copy, PartialEq)]
+enum Effort {
+    /// Runs with the others, within a minute.
+    Small,
+    /// Takes minutes to build and to run, and gigabytes: runs only if it is named.
+    Large,
+}
+
+impl Effort {
+    /// The time limit of a run; the client is killed then.
+    fn limit(self) -> Duration {
+        match self {
+            Effort::Small => Duration::from_secs(60),
+            Effort::Large => Duration::from_secs(900),
+        }
+    }
 }
 
 /// The test of a client: run it, or only compile it.
@@ -46,13 +63,14 @@ enum Goal {
     Compile(fn(&Folders) -> Result<(), Obstacle>),
 }
 
-const CLIENTS: [Client; 6] = [
-    Client { name: "c", machine: "dgx-h100", goal: Goal::Run(c::prepare) },
-    Client { name: "cudarc", machine: "hgx-a100-4", goal: Goal::Run(rust::prepare) },
-    Client { name: "python", machine: "dgx-h100", goal: Goal::Run(python::prepare) },
-    Client { name: "numba", machine: "dgx-h100", goal: Goal::Run(python::prepare) },
-    Client { name: "tinygrad", machine: "hgx-a100-4", goal: Goal::Run(python::prepare) },
-    Client { name: "bench-cudarc", machine: "h200", goal: Goal::Compile(rust::check) },
+const CLIENTS: [Client; 7] = [
+    Client { name: "c", machine: "dgx-h100", goal: Goal::Run(c::prepare), effort: Effort::Small },
+    Client { name: "cudarc", machine: "hgx-a100-4", goal: Goal::Run(rust::cudarc), effort: Effort::Small },
+    Client { name: "python", machine: "dgx-h100", goal: Goal::Run(python::prepare), effort: Effort::Small },
+    Client { name: "numba", machine: "dgx-h100", goal: Goal::Run(python::prepare), effort: Effort::Small },
+    Client { name: "tinygrad", machine: "hgx-a100-4", goal: Goal::Run(python::prepare), effort: Effort::Small },
+    Client { name: "bench-cudarc", machine: "h200", goal: Goal::Compile(rust::compiles), effort: Effort::Small },
+    Client { name: "burn", machine: "hgx-a100-4", goal: Goal::Run(rust::burn), effort: Effort::Large },
 ];
 
 /// A client's sources, and the folder of its build products.
@@ -79,7 +97,7 @@ struct Row {
     skipped: bool,
 }
 
-/// Runs the named clients, or all; says how each went.
+/// Runs the named clients, or all that take little; says how each went.
 pub(crate) fn run(names: &[&str]) -> Result<String, String> {
     let known = CLIENTS.map(|client| client.name);
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
@@ -89,7 +107,10 @@ pub(crate) fn run(names: &[&str]) -> Result<String, String> {
     let library = made.join("lib");
     libcuda::install(&library)?;
     let mut rows = Vec::new();
-    for client in CLIENTS.iter().filter(|client| names.is_empty() || names.contains(&client.name)) {
+    let is_wanted = |client: &&Client| {
+        if names.is_empty() { client.effort == Effort::Small } else { names.contains(&client.name) }
+    };
+    for client in CLIENTS.iter().filter(is_wanted) {
         let folders = Folders { source: root()?.join("clients").join(client.name), made: made.join(client.name) };
         fs::create_dir_all(&folders.made).map_err(at(&folders.made))?;
         rows.push(client.run(&folders, &library));
@@ -118,8 +139,9 @@ impl Client {
             Err(Obstacle::Missing(reason)) => return row(0, 0, format!("skipped: {reason}"), true),
             Err(Obstacle::Broken(reason)) => return row(0, 1, format!("FAILED: {reason}"), false),
         };
-        command.env("LD_LIBRARY_PATH", first_on_path(library)).env("WARPLOOM_MACHINE", self.machine);
-        let ended = match run_in(&folders.made, &mut command, PATIENCE) {
+        let path = first_on_path(library, &command);
+        command.env("LD_LIBRARY_PATH", path).env("WARPLOOM_MACHINE", self.machine);
+        let ended = match run_in(&folders.made, &mut command, self.effort.limit()) {
             Ok(ended) => ended,
             Err(reason) => return row(0, 1, format!("FAILED: {reason}"), false),
         };
@@ -134,10 +156,12 @@ impl Client {
     }
 }
 
-/// The library path with the simulated driver before any other.
-fn first_on_path(library: &Path) -> OsString {
+/// The library path with the simulated driver before any other: those of the command, or of the environment.
+fn first_on_path(library: &Path, command: &Command) -> OsString {
     let mut path = library.as_os_str().to_owned();
-    if let Some(rest) = std::env::var_os("LD_LIBRARY_PATH").filter(|rest| !rest.is_empty()) {
+    let own = command.get_envs().find(|(name, _)| *name == "LD_LIBRARY_PATH").and_then(|(_, value)| value);
+    let rest = own.map(OsString::from).or_else(|| std::env::var_os("LD_LIBRARY_PATH"));
+    if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
         path.push(":");
         path.push(rest);
     }
@@ -146,7 +170,11 @@ fn first_on_path(library: &Path) -> OsString {
 
 /// Builds or installs something that is ours to get right.
 fn build(folders: &Folders, command: &mut Command) -> Result<(), Obstacle> {
-    let ended = run_in(&folders.made, command, Duration::from_secs(300)).map_err(Obstacle::Missing)?;
+    build_within(folders, command, Duration::from_secs(300))
+}
+
+fn build_within(folders: &Folders, command: &mut Command, limit: Duration) -> Result<(), Obstacle> {
+    let ended = run_in(&folders.made, command, limit).map_err(Obstacle::Missing)?;
     if !ended.succeeded() {
         println!("{}", ended.output);
         return Err(Obstacle::Broken(format!("{} failed", command.get_program().display())));
@@ -154,13 +182,20 @@ fn build(folders: &Folders, command: &mut Command) -> Result<(), Obstacle> {
     Ok(())
 }
 
+/// The time limit for fetching.
+const FETCH: Duration = Duration::from_secs(90);
+
 /// Messages of package managers about a package that is not the pinned one.
 const WRONG: [&str; 4] = ["checksum", "lock file", "lockfile", "do not match the hashes"];
 
 /// Runs a command that only fetches. If it fails, the package cannot be had here, unless it arrived and is
 /// not the pinned one.
 fn fetch(folders: &Folders, what: &str, command: &mut Command) -> Result<(), Obstacle> {
-    let ended = run_in(&folders.made, command, Duration::from_secs(90)).map_err(Obstacle::Missing)?;
+    fetch_within(folders, what, command, FETCH)
+}
+
+fn fetch_within(folders: &Folders, what: &str, command: &mut Command, limit: Duration) -> Result<(), Obstacle> {
+    let ended = run_in(&folders.made, command, limit).map_err(Obstacle::Missing)?;
     if ended.succeeded() {
         return Ok(());
     }
@@ -226,7 +261,7 @@ mod tests {
 
     fn asked(goal: Goal, name: &'static str) -> Row {
         let folders = folders(name);
-        let row = Client { name, machine: "h200", goal }.run(&folders, Path::new("/library"));
+        let row = Client { name, machine: "h200", goal, effort: Effort::Small }.run(&folders, Path::new("/library"));
         fs::remove_dir_all(&folders.made).unwrap();
         row
     }
@@ -236,6 +271,18 @@ mod tests {
         const SAID: &str =
             r#"echo 1..1; case "$LD_LIBRARY_PATH $WARPLOOM_MACHINE" in "/library"*" h200") echo ok 1;; esac"#;
         let row = row_of(|_| Ok(shell(SAID)), "first");
+        assert_eq!((row.passed, row.failed, row.result.as_str()), (1, 0, "ok"));
+    }
+
+    #[test]
+    fn libraries_of_a_client_come_after_the_simulated_driver() {
+        const SAID: &str = r#"echo 1..1; [ "$LD_LIBRARY_PATH" = /library:/own ] && echo ok 1"#;
+        let with_own = |_: &Folders| {
+            let mut shell = shell(SAID);
+            shell.env("LD_LIBRARY_PATH", "/own");
+            Ok(shell)
+        };
+        let row = row_of(with_own, "own");
         assert_eq!((row.passed, row.failed, row.result.as_str()), (1, 0, "ok"));
     }
 
@@ -281,7 +328,7 @@ mod tests {
         let refused = run(&["c", "fortran"]).unwrap_err();
         assert_eq!(
             refused,
-            "there is no client \"fortran\"; there are c, cudarc, python, numba, tinygrad, bench-cudarc"
+            "there is no client \"fortran\"; there are c, cudarc, python, numba, tinygrad, bench-cudarc, burn"
         );
     }
 }

@@ -67,6 +67,14 @@ fn findings(findings: &Findings) -> String {
             bytes(*peak_bytes),
             bytes(*limit_bytes)
         ),
+        Findings::Cache { hits, misses, driver_calls, released_bytes } => {
+            let calls = count(usize::try_from(*driver_calls).unwrap_or(usize::MAX), "driver call");
+            format!(
+                "  100 allocations and drops on one stream: {calls}; {hits} from kept memory in all, {misses} from the pool, which \
+                 got {} back\n",
+                bytes(*released_bytes)
+            )
+        }
         Findings::Lifetimes { drop_calls, alive } => {
             let mut text = format!(
                 "  a buffer dropped while another stream uses it: {}\n  still alive, by the report of leaks:\n",

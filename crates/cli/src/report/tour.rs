@@ -116,6 +116,17 @@ pub(crate) enum Findings {
         batch: usize,
         batch_calls: u64,
     },
+    /// A cache on a pool.
+    Cache {
+        /// Allocations from kept memory.
+        hits: u64,
+        /// Allocations that took memory from the pool.
+        misses: u64,
+        /// Driver calls of a hundred allocations and drops on one stream.
+        driver_calls: u64,
+        /// Bytes given back to the pool.
+        released_bytes: u64,
+    },
     Resources {
         limit_bytes: u64,
         live_bytes: u64,

@@ -156,19 +156,20 @@ impl Scalar {
             b = if self.wrap { b & 31 } else { b.min(32) };
         }
         let value = self.first.apply(a, b);
-        // A shift keeps 34 bits.
-        let value = if self.shifts() { value << 30 >> 30 } else { value };
         let value = if self.saturate { self.saturated(value) } else { value };
         match self.second {
             // The upper half of `d` takes the upper half of the result.
             Second::None if self.into == Part::UPPER => self.into.merged(value >> 16, c),
             Second::None => self.into.merged(value, c),
-            // A sum is cut to 32 bits before it is compared, and then has a sign.
-            second if matches!(self.first, First::Add | First::Subtract) => {
-                second.apply((value as i32).into(), c, self.signed[0])
-            }
+            second if self.is_cut() => second.apply((value as i32).into(), c, self.signed[0]),
             second => second.apply(value, c, self.signed[0]),
         }
+    }
+
+    /// `true` for results that are cut to 32 bits, with a sign, before they are compared: sums and saturated
+    /// shifts.
+    fn is_cut(self) -> bool {
+        matches!(self.first, First::Add | First::Subtract) || self.shifts() && self.saturate
     }
 
     fn shifts(self) -> bool {
@@ -180,7 +181,8 @@ impl Scalar {
     fn saturated(self, value: i64) -> i64 {
         let is_signed = self.signed[0];
         if self.shifts() {
-            Part::WORD.saturated(value, is_signed)
+            // 34 bits of it.
+            Part::WORD.saturated(value << 30 >> 30, is_signed)
         } else if self.into != Part::WORD {
             let (_, greatest) = self.into.range(is_signed);
             if (0..=greatest).contains(&value) { value } else { greatest }

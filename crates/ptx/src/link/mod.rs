@@ -10,6 +10,7 @@
 //! definitions the first holds, unless there is a strong one; of several `.common` ones the largest. Debug
 //! sections are left out; source lines are kept.
 
+mod bound;
 mod merge;
 mod names;
 
@@ -50,6 +51,22 @@ impl Part {
         let module = Module::parse(text)?;
         Program::check(text, &module)?;
         Ok(Part { name: name.to_owned(), text: text.to_owned(), header: module.header })
+    }
+
+    /// The same part, with a bound on the registers of kernels whose directives have none.
+    ///
+    /// ```
+    /// use warploom_ptx::Program;
+    /// use warploom_ptx::link::{Part, link};
+    ///
+    /// let text = ".version 8.7 .target sm_90 .address_size 64 .visible .entry k() { ret; }";
+    /// let linked = link(&[Part::new("kernel", text)?.with_max_registers(32)], 90).expect("all is there");
+    /// assert_eq!(Program::from_text(&linked)?.kernel("k").and_then(|kernel| kernel.register_bound()), Some(32));
+    /// # Ok::<(), warploom_ptx::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_max_registers(self, registers: u32) -> Part {
+        Part { text: bound::bounded(&self.text, registers), ..self }
     }
 
     /// The name of the part, for messages.

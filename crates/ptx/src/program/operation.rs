@@ -30,6 +30,15 @@ pub(crate) enum Operation {
     Special(Special),
     /// The address of a variable of the thread: `d`, and the offset in the function's own memory.
     FrameAddress,
+    /// Memory of the thread until the function is left: `d`, the bytes `a`, the alignment.
+    StackAllocate {
+        /// Addresses of 64 bits, or of 32.
+        long: bool,
+    },
+    /// The end of the thread's stack: `d`.
+    StackSave { long: bool },
+    /// Gives memory of the stack back: its new end `a`.
+    StackRestore { long: bool },
     /// Goes on elsewhere: the target.
     Branch,
     /// Goes on at one of several: the index `a`, where the list starts, its length.

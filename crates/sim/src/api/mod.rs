@@ -1,5 +1,6 @@
 //! Driver functions, one folder a family: the family's state and its entry points.
 
+pub(crate) mod annotations;
 pub(crate) mod capture;
 pub(crate) mod context;
 pub(crate) mod copy;

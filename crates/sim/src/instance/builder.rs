@@ -9,7 +9,7 @@ use warploom_engine::Mode;
 
 use super::machine::Machine;
 use super::start_error::StartError;
-use crate::abi::shims;
+use crate::abi::{annotations, shims};
 use crate::check::Checks;
 use crate::fault::{FaultScope, Faults, Plan};
 use crate::ffi::pointer_check;
@@ -188,6 +188,7 @@ impl MachineBuilder {
             workers: self.workers,
             host_limit: self.host_memory.or(topology.host_memory),
             function_address: shims::address,
+            annotations: annotations::table,
         };
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {
             Ok(core) => {

@@ -13,7 +13,7 @@ use crate::memory::shadow::{Access, AccessKind, NodeSite, StreamInfo, Touched, T
 use crate::memory::{Allocation, MemoryOp};
 
 /// The description of a stream, for reports.
-fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
+pub(super) fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
     let queue = engine.queue(queue);
     StreamInfo { id: queue.owner.traits.id, kind: queue.owner.traits.kind, device: queue.owner.device }
 }

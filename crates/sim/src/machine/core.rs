@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use warploom_engine::{Engine, Mode, OpId, Runner, Step, Timelines, WaitError, Work as _};
 use warploom_ptx::Crew;
-use warploom_sys::Function;
 use warploom_sys::types::CUresult;
+use warploom_sys::{Function, MemoryAnnotationTable};
 
 use crate::check::{Checks, Findings};
 use crate::fault::Faults;
@@ -50,6 +50,7 @@ pub(crate) struct Core {
     runner: Arc<Runner<World>>,
     /// Set by the C boundary, which depends on the machine.
     function_address: FunctionAddress,
+    annotations: Annotations,
 }
 
 /// Optional parts of a machine: checks, trace, faults, watchdog, output.
@@ -63,10 +64,14 @@ pub(crate) struct Instruments {
     /// The most bytes of the host's memory that simulated memory may take.
     pub(crate) host_limit: Option<u64>,
     pub(crate) function_address: FunctionAddress,
+    pub(crate) annotations: Annotations,
 }
 
 /// Finds the C function of a slot, or its variant in which stream 0 is the per-thread default stream.
 pub(crate) type FunctionAddress = fn(usize, Function, bool) -> *mut c_void;
+
+/// Finds the memory annotations of a slot.
+pub(crate) type Annotations = fn(usize) -> &'static MemoryAnnotationTable;
 
 /// Receiver of the output of kernels.
 pub(crate) type Output = Arc<dyn Fn(&str) + Send + Sync>;
@@ -114,12 +119,18 @@ impl Core {
             crew: OnceLock::new(),
             runner,
             function_address: instruments.function_address,
+            annotations: instruments.annotations,
         })
     }
 
     /// One of the machine's C functions, or its variant in which stream 0 is the per-thread default stream.
     pub(crate) fn address_of(&self, function: Function, per_thread: bool) -> *mut c_void {
         (self.function_address)(self.slot, function, per_thread)
+    }
+
+    /// The memory annotations, if the machine checks.
+    pub(crate) fn annotations(&self) -> Option<&'static MemoryAnnotationTable> {
+        self.findings.is_on().then(|| (self.annotations)(self.slot))
     }
 
     /// `true` if a kernel has faulted.

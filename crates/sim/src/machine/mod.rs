@@ -1,6 +1,7 @@
 //! State and operation of a machine: objects, locks, executors, threads.
 
 mod allocations;
+mod blocks;
 pub(crate) mod budget;
 pub(crate) mod call;
 pub(crate) mod capture;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 use super::backing::{Backing, Home};
-use super::shadow::{AllocationInfo, FreedAllocations, Tracked};
+use super::shadow::{AllocationInfo, FreedAllocations, Owner, Tracked};
 use super::sim_address::{Side, SimAddress};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
@@ -70,6 +70,15 @@ impl Allocation {
         Some(AllocationInfo::new((self.base, self.size), self.id, self.side, &tracked.born))
     }
 
+    /// The allocation for a report or, if the program hands out blocks of it, the block of an address.
+    pub(crate) fn info_at(&self, address: u64) -> Option<AllocationInfo> {
+        let blocks = self.tracked.as_ref()?.blocks.as_ref();
+        match blocks.map(|blocks| blocks.owner(address - self.base).0) {
+            Some(Owner::Lent(block)) => Some(block.info(self.base, self.side)),
+            _ => self.info(),
+        }
+    }
+
     /// The part of it that starts at `address`; the caller has checked that it is inside.
     pub(crate) fn place(&self, address: u64) -> SimAddress {
         // SAFETY: inside an allocation, whose bytes stay mapped as `SimAddress::new` asks.
@@ -86,7 +95,7 @@ pub(crate) struct Registry {
     /// Bytes by where they are.
     held: SmallVec<[(Side, u64); 4]>,
     next_id: u64,
-    /// Goes up with every allocation and free.
+    /// Goes up with every allocation, free and change of access.
     version: u64,
     /// Allocations that were freed, while the machine checks.
     pub(crate) freed: FreedAllocations,
@@ -109,9 +118,14 @@ impl Registry {
         self.next_id - 1
     }
 
-    /// A number that changes with every allocation and free.
+    /// A number that changes with every allocation, free and change of access to a pool.
     pub(crate) fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Has running kernels look again at which memory they can reach.
+    pub(crate) fn note_access_change(&mut self) {
+        self.version += 1;
     }
 
     pub(crate) fn insert(&mut self, allocation: Allocation) {

@@ -140,4 +140,4 @@ macro_rules! families {
     };
 }
 
-families!(approximate atomic bits compare convert float half integer matrix product sparse video warp wmma);
+families!(approximate atomic bits compare convert float half integer matrix product sparse video video_parts warp wmma);

@@ -3,6 +3,7 @@
 mod attributes;
 mod bounds;
 mod clusters;
+mod compilation;
 mod containers;
 mod devices;
 mod faults;
@@ -15,6 +16,7 @@ mod planted;
 mod refused;
 mod runtime;
 mod spread;
+mod stack_memory;
 mod support;
 mod sweep;
 mod tensor_map;

@@ -48,7 +48,7 @@ fn meant() -> String {
 /// waits for the device.
 pub(crate) fn compare(contenders: &[&str], rows: Vec<Row<'_>>, mut settle: impl FnMut() -> Outcome) -> Outcome {
     let part = meant();
-    print!("{:<34}", "ns per operation");
+    print!("{:<36}", "ns per operation");
     for (index, contender) in contenders.iter().enumerate() {
         print!("{contender:>11}{}", if index == 0 { "" } else { "        " });
     }
@@ -70,7 +70,7 @@ pub(crate) fn compare(contenders: &[&str], rows: Vec<Row<'_>>, mut settle: impl 
             }
         }
         let medians: Vec<Option<f64>> = rounds.into_iter().map(median).collect();
-        print!("{name:<34}");
+        print!("{name:<36}");
         for (index, found) in medians.iter().enumerate() {
             match (found, medians[0]) {
                 (None, _) => print!("{:>11}{}", "-", if index == 0 { "" } else { "        " }),

@@ -9,13 +9,15 @@ use warploom::graph::reclaim;
 use warploom::sys::types::{
     CUevent, CUevent_flags, CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder, CUresult,
 };
-use warploom::{Buffer, Context, DevicePool, Driver, Event, Library, Stream};
+use warploom::{Buffer, Cached, Context, DevicePool, Driver, Event, Library, Stream};
 
 use crate::launches::TEXT;
-use crate::measure::{Outcome, Row, repeat};
+use crate::measure::{Outcome, Row, Work, repeat};
 
 /// The bytes of a buffer.
 pub(crate) const BYTES: usize = 4096;
+/// The bytes of a large buffer.
+pub(crate) const LARGE: usize = 4 << 20;
 /// The bytes of an upload.
 pub(crate) const SMALL: usize = 256;
 
@@ -26,6 +28,7 @@ pub(crate) struct Bench {
     pub(crate) stream: Stream,
     other: Stream,
     pool: DevicePool,
+    cache: Cached,
     pub(crate) from: Buffer,
     pub(crate) to: RefCell<Buffer>,
     event: Event,
@@ -59,6 +62,7 @@ impl Bench {
             context,
             stream,
             other,
+            cache: Cached::new(&pool),
             pool,
             from,
             to,
@@ -75,7 +79,8 @@ impl Bench {
     }
 
     pub(crate) fn rows(&self) -> Outcome<Vec<Row<'_>>> {
-        let mut rows = vec![self.allocate()?, self.copy()?, self.fill()?];
+        let mut rows = Vec::from(self.allocate()?);
+        rows.extend([self.copy()?, self.fill()?]);
         rows.extend([self.record()?, self.record_new()?, self.wait()?, self.query()?, self.upload()?]);
         rows.extend(self.upload_during_the_call());
         rows.extend(self.launches()?);
@@ -83,19 +88,29 @@ impl Bench {
         Ok(rows)
     }
 
-    fn allocate(&self) -> Outcome<Row<'_>> {
+    fn allocate(&self) -> Outcome<[Row<'_>; 4]> {
+        let from_pool = |bytes| repeat(move || self.pool.allocate::<u8>(bytes, &self.stream).map(drop));
+        let from_cache = |bytes| repeat(move || self.cache.allocate::<u8>(bytes, &self.stream).map(drop));
+        Ok([
+            Row::new("allocate 4 KiB and drop", self.raw_allocate(BYTES)?, from_pool(BYTES)),
+            Row::new("allocate 4 KiB of a cache and drop", self.raw_allocate(BYTES)?, from_cache(BYTES)),
+            Row::new("allocate 4 MiB and drop", self.raw_allocate(LARGE)?, from_pool(LARGE)),
+            Row::new("allocate 4 MiB of a cache and drop", self.raw_allocate(LARGE)?, from_cache(LARGE)),
+        ])
+    }
+
+    /// Allocates from the pool, and frees.
+    fn raw_allocate(&self, bytes: usize) -> Outcome<Work<'_>> {
         let allocate = function!(self.driver, cuMemAllocFromPoolAsync);
         let free = function!(self.driver, cuMemFreeAsync);
         let (pool, stream) = (self.pool.as_raw(), self.stream.as_raw());
-        let raw = repeat(move || {
+        Ok(repeat(move || {
             let mut address = 0;
             // SAFETY: `address` is writable, and the bench keeps pool and stream alive.
-            success(unsafe { allocate(&raw mut address, BYTES, pool, stream) })?;
+            success(unsafe { allocate(&raw mut address, bytes, pool, stream) })?;
             // SAFETY: allocated above, and used by nobody.
             success(unsafe { free(address, stream) })
-        });
-        let ours = repeat(|| self.pool.allocate::<u8>(BYTES, &self.stream).map(drop));
-        Ok(Row::new("allocate 4 KiB and drop", raw, ours))
+        }))
     }
 
     fn copy(&self) -> Outcome<Row<'_>> {

@@ -104,10 +104,28 @@ impl Known {
         held.find(|shared| shared.raw.raw() == raw).map(|shared| Context { shared })
     }
 
+    /// Those of a device.
+    fn of_device(&self, device: &Device) -> Vec<Context> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = known.iter().filter_map(Weak::upgrade).filter(|shared| shared.device == *device);
+        held.map(|shared| Context { shared }).collect()
+    }
+
     fn add(&self, context: &Context) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|held| held.strong_count() > 0);
         known.push(Arc::downgrade(&context.shared));
+    }
+}
+
+impl Device {
+    /// Waits until everything enqueued in its contexts is done: in its primary context, if any code in the
+    /// process holds it, and in those that were made or taken over here.
+    pub(crate) fn synchronize_contexts(&self) -> Result<()> {
+        if self.has_active_context()? {
+            self.context()?.synchronize()?;
+        }
+        self.driver().extension::<Known>().of_device(self).iter().try_for_each(Context::synchronize)
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warploom_driver::sys::types::{CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE};
 
 use super::Context;
+use crate::capture::RelaxedMode;
 use crate::diagnostics::{Subject, report};
 use crate::{Driver, Result};
 
@@ -67,6 +68,8 @@ impl Words {
         if let Some(address) = self.0.lock().words.pop() {
             return Ok(Word { pages: Arc::clone(&self.0), address });
         }
+        // In another mode, a capture on this thread or any other would be invalidated.
+        let _relaxed = RelaxedMode::new(context.driver());
         let _current = context.current()?;
         let mut memory = null_mut();
         let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;

@@ -135,6 +135,7 @@ impl Card {
             properties: OnceLock::new(),
             primary: crate::context::Generations::default(),
             pool_changes: AtomicU64::new(1), // nothing is known of what came before
+            accessors: super::Accessors::default(),
         }))
     }
 }

@@ -6,6 +6,7 @@
 //! around.
 #![expect(unsafe_code, reason = "asks the driver about devices")]
 
+mod accessors;
 mod attribute;
 mod compute_capability;
 mod devices;
@@ -36,6 +37,7 @@ pub(crate) use self::peer::{peer_attribute, peer_capability};
 pub use self::properties::{ComputeMode, Properties};
 pub use self::uuid::Uuid;
 
+use self::accessors::Accessors;
 use self::identity::Identity;
 use crate::context::Generations;
 use crate::{Error, Result};
@@ -76,6 +78,7 @@ struct Card {
     properties: OnceLock<Properties>,
     primary: Generations,
     pool_changes: AtomicU64,
+    accessors: Accessors,
 }
 
 impl Device {

@@ -143,6 +143,13 @@ pub enum LibraryError {
         position: usize,
     },
 
+    /// A text that begins with the magic number of a binary.
+    #[error("the PTX begins like {format}, which drivers read without checks; load a binary with Library::from_bytes")]
+    BinaryText {
+        /// The format that the driver would take it for.
+        format: &'static str,
+    },
+
     /// A binary that is shorter than its header says.
     #[error("the binary has {have} bytes and its header says {}; it is truncated, or not a binary", bytes_needed(*needed))]
     Truncated {

@@ -1,7 +1,9 @@
 //! Code images before they are loaded: PTX, cubin and fatbin.
 //!
 //! A driver is given an address and no length: text ends at a 0, and a binary says itself how long it is. So
-//! a text gets its 0 here, and of a binary it is seen that it is not shorter than it says.
+//! a text gets its 0 here, and a binary that is shorter than it says is refused. The driver tells the two
+//! apart by the first bytes alone, so that a text which begins like a binary is refused, too: the driver
+//! would follow the offsets in it.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -22,6 +24,7 @@ pub(super) enum Image<'a> {
 
 impl<'a> Image<'a> {
     pub(super) fn text(ptx: &'a [u8]) -> Result<Image<'a>> {
+        refuse_binary(ptx)?;
         if let Ok(terminated) = CStr::from_bytes_with_nul(ptx) {
             return Ok(Image::Text(Cow::Borrowed(terminated)));
         }
@@ -47,6 +50,25 @@ impl<'a> Image<'a> {
             Image::Text(text) => text.as_ptr().cast(),
             Image::Binary(bytes) => bytes.as_ptr().cast(),
         }
+    }
+}
+
+/// Refuses a text that a driver would take for a binary.
+fn refuse_binary(text: &[u8]) -> Result<()> {
+    match text.first_chunk() {
+        Some(&ELF) => Err(LibraryError::BinaryText { format: "an ELF file" }.into()),
+        Some(&FATBIN) => Err(LibraryError::BinaryText { format: "a fatbin" }.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses PTX that a driver would take for a binary, and PTX with a zero in it, where C strings end.
+#[cfg(feature = "nvrtc")]
+pub(crate) fn check_text(ptx: &[u8]) -> Result<()> {
+    refuse_binary(ptx)?;
+    match ptx.iter().position(|byte| *byte == 0) {
+        Some(position) => Err(LibraryError::NulInText { position }.into()),
+        None => Ok(()),
     }
 }
 
@@ -106,6 +128,18 @@ mod tests {
         assert_eq!(refused(&elf(64, 3, 192)), (192, Some(256)));
         assert_eq!(refused(&elf(u64::MAX, 1, 192)), (192, None));
         assert_eq!(refused(&ELF), (4, None));
+    }
+
+    /// A driver follows the offsets of a text that begins like a binary, past the end of it.
+    #[test]
+    fn a_text_that_begins_like_a_binary_is_refused() {
+        for text in ["\x7fELF", "\x7fELF is what it begins with"] {
+            let refused = Image::text(text.as_bytes()).map(drop).unwrap_err();
+            assert_eq!(refused, Error::Library(LibraryError::BinaryText { format: "an ELF file" }));
+        }
+        let refused = Image::text(&fatbin(1, 17)).map(drop).unwrap_err();
+        assert_eq!(refused, Error::Library(LibraryError::BinaryText { format: "a fatbin" }));
+        assert!(Image::text(b"\x7fEL").is_ok());
     }
 
     #[test]

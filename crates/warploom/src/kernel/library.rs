@@ -62,6 +62,9 @@ struct Shared {
 impl Library {
     /// Loads PTX, which the driver compiles for its devices.
     ///
+    /// Drivers load text that they cannot compile, too: then [`Library::kernel`] and [`Library::load_in`] fail,
+    /// with the log of the compiler.
+    ///
     /// # Errors
     ///
     /// [`LibraryError::NotLoaded`] with the log of the driver's compiler, [`LibraryError::NulInText`], and
@@ -188,7 +191,7 @@ impl Library {
         let mut module = null_mut();
         // SAFETY: `module` is writable, the library is loaded, and `_current` keeps the context current.
         let got = unsafe { self.driver().cuLibraryGetModule(&raw mut module, self.as_raw()) };
-        got.map_err(|error| self.shared.logs.as_ref().map_or(error.clone().into(), |logs| not_loaded(error, logs)))?;
+        got.map_err(|error| self.refused(error))?;
         self.note(context);
         Ok(module)
     }
@@ -215,7 +218,15 @@ impl Library {
             // SAFETY: the library has this kernel.
             Ok(()) => unsafe { self.known(raw, Some(lowered)) },
             Err(error) if error.code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => Err(missing(self)),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.refused(error)),
+        }
+    }
+
+    /// The driver's error, with its compiler's log of the load.
+    fn refused(&self, error: warploom_driver::Error) -> Error {
+        match &self.shared.logs {
+            Some(logs) => not_loaded(error, logs),
+            None => error.into(),
         }
     }
 

@@ -46,6 +46,16 @@ pub trait Backing {
     /// Adds and removes: all or nothing. Both are ascending and are real changes, and not both are empty.
     fn write(&self, additions: &[Self::Item], removals: &[Self::Item]) -> Result<()>;
 
+    /// `true` if work that was enqueued may need elements that are to be taken out. No driver call.
+    fn is_in_use(&self, _removals: &[Self::Item]) -> bool {
+        false
+    }
+
+    /// Waits for all work that was enqueued and may need elements that are to be taken out.
+    fn wait_for_use(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The element, if there could be such a one.
     fn existing(&self, key: Self::Key) -> Result<Option<Self::Item>> {
         Ok(match self.name(key)? {
@@ -82,19 +92,37 @@ pub trait Backing {
     }
 
     /// Reads the set, asks `plan` for additions and removals, and applies them.
-    fn change(&self, plan: impl FnOnce(&BTreeSet<Self::Item>) -> (Vec<Self::Item>, Vec<Self::Item>)) -> Result<()> {
-        let mut lock = self.lock();
-        let (additions, removals) = plan(&self.read_all()?);
-        self.apply(&mut lock, &additions, &removals)
+    fn change(&self, plan: impl Fn(&BTreeSet<Self::Item>) -> (Vec<Self::Item>, Vec<Self::Item>)) -> Result<()> {
+        self.apply(self.lock(), || Ok(plan(&self.read_all()?))).map(drop)
     }
 
-    /// Checks the additions and applies the changes, if there are any.
-    fn apply(&self, lock: &mut Lock, additions: &[Self::Item], removals: &[Self::Item]) -> Result<()> {
-        if !additions.is_empty() {
-            self.check_additions(additions)?;
-        } else if removals.is_empty() {
-            return Ok(());
+    /// Asks `plan` for additions and removals, checks the additions, waits for work that needs the removals,
+    /// and applies the changes, if there are any. Returns `true` if there were.
+    ///
+    /// The work may depend on a thread that uses this very set, so that the wait is without the lock. If the
+    /// state changed meanwhile, `plan` is asked again.
+    fn apply(&self, mut lock: Lock, plan: impl Fn() -> Result<(Vec<Self::Item>, Vec<Self::Item>)>) -> Result<bool> {
+        loop {
+            let seen = lock.changes();
+            let (additions, removals) = plan()?;
+            if !additions.is_empty() {
+                self.check_additions(&additions)?;
+            } else if removals.is_empty() {
+                return Ok(false);
+            }
+            if !removals.is_empty() && self.is_in_use(&removals) {
+                drop(lock);
+                self.wait_for_use()?;
+                lock = self.lock();
+            }
+            if lock.changes() == seen {
+                return self.apply_now(&mut lock, &additions, &removals).map(|()| true);
+            }
         }
+    }
+
+    /// Applies changes that were checked, without waiting for work that needs the removals.
+    fn apply_now(&self, lock: &mut Lock, additions: &[Self::Item], removals: &[Self::Item]) -> Result<()> {
         lock.note_change();
         self.write(additions, removals)
     }
@@ -116,7 +144,18 @@ pub trait Backing {
             lock = self.lock();
             if lock.changes() == seen {
                 let unwanted = members.into_iter().filter(|member| verdicts.get(member) == Some(&false));
-                return self.apply(&mut lock, &[], &unwanted.collect::<Vec<_>>());
+                let unwanted: Vec<Self::Item> = unwanted.collect();
+                if unwanted.is_empty() {
+                    return Ok(());
+                }
+                if self.is_in_use(&unwanted) {
+                    drop(lock);
+                    self.wait_for_use()?;
+                    lock = self.lock();
+                }
+                if lock.changes() == seen {
+                    return self.apply_now(&mut lock, &[], &unwanted);
+                }
             }
         }
     }

@@ -11,11 +11,13 @@
 //!    code;
 //! 2. the state is locked for all of the process (`lock`) and read;
 //! 3. all additions are checked;
-//! 4. only the differences are written.
+//! 4. work that needs an element which is taken out is waited for, without the lock;
+//! 5. only the differences are written.
 
 pub(crate) mod backing;
 pub(crate) mod lock;
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, btree_set};
 
 use self::backing::Backing;
@@ -198,27 +200,30 @@ impl<B: Backing> LiveSet for B {
 
     fn insert(&self, item: impl Into<Self::Key>) -> Result<bool> {
         let Some(item) = self.addable(item.into())? else { return Ok(false) };
-        let mut lock = self.lock();
-        if self.read_one(&item)? {
-            return Ok(false);
-        }
-        self.apply(&mut lock, &[item], &[]).map(|()| true)
+        let lock = self.lock();
+        self.apply(lock, || {
+            let is_new = !self.read_one(&item)?;
+            Ok((Vec::from_iter(is_new.then(|| item.clone())), Vec::new()))
+        })
     }
 
     fn remove(&self, item: impl Into<Self::Key>) -> Result<bool> {
         let Some(item) = self.existing(item.into())? else { return Ok(false) };
-        let mut lock = self.lock();
-        if !self.read_one(&item)? {
-            return Ok(false);
-        }
-        self.apply(&mut lock, &[], &[item]).map(|()| true)
+        let lock = self.lock();
+        self.apply(lock, || {
+            let is_there = self.read_one(&item)?;
+            Ok((Vec::new(), Vec::from_iter(is_there.then(|| item.clone()))))
+        })
     }
 
     fn pop_first(&self) -> Result<Option<Self::Item>> {
-        let mut lock = self.lock();
-        let Some(first) = self.read_all()?.pop_first() else { return Ok(None) };
-        self.apply(&mut lock, &[], std::slice::from_ref(&first))?;
-        Ok(Some(first))
+        let taken = Cell::new(None);
+        self.apply(self.lock(), || {
+            let first = self.read_all()?.pop_first();
+            taken.set(first.clone());
+            Ok((Vec::new(), Vec::from_iter(first)))
+        })?;
+        Ok(taken.into_inner())
     }
 
     fn extend<I: IntoIterator<Item: Into<Self::Key>>>(&self, items: I) -> Result<()> {

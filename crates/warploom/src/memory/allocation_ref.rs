@@ -110,7 +110,11 @@ impl AllocationRef {
     /// `true` if the stream is captured, whose graph keeps the memory then.
     #[inline]
     fn is_captured_by(&self, stream: &Stream) -> Result<bool> {
-        if capture::any() { capture::keep(self, stream) } else { Ok(false) }
+        if !capture::any() {
+            return Ok(false);
+        }
+        self.note_accessor(stream.device());
+        capture::keep(self, stream)
     }
 
     /// The allocation, to be changed, if it is the only reference.

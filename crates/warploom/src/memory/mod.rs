@@ -6,6 +6,7 @@ mod allocation_ref;
 mod buffer;
 mod cast;
 mod copy;
+mod default_resource;
 mod device_copy;
 mod device_memory;
 mod error;
@@ -28,13 +29,15 @@ mod used_by;
 mod uses;
 mod virtual_memory;
 mod volume;
+mod weak_allocation;
 
-pub use adaptor::{Counted, Counts, Limited, Logged};
+pub use adaptor::{CacheOptions, CacheStatistics, Cached, Counted, Counts, Limited, Logged, OtherStreams};
 pub(crate) use allocation_ref::AllocationRef;
 pub use buffer::Buffer;
 pub use cast::CastError;
 pub(crate) use copy::Transfer;
 pub use copy::{CopyError, CopyOptions, Pending, PinnedReturn, SourceOrder, copy_batch, copy_batch_with};
+pub use default_resource::DefaultResource;
 pub use device_copy::DeviceCopy;
 pub(crate) use device_copy::bytes_of;
 pub use device_memory::DeviceMemory;
@@ -45,8 +48,8 @@ pub(crate) use host_borrows::HostUses;
 pub use host_borrows::{HostSlice, HostSliceMut};
 pub use kind::MemoryKind;
 pub use managed::{
-    AccessedBy, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, discard_batch,
-    discard_prefetch_batch, prefetch_batch,
+    AccessedBy, Advice, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, advise,
+    discard_batch, discard_prefetch_batch, prefetch_batch,
 };
 pub(crate) use operand::{Operand, OperandKind};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
@@ -60,3 +63,4 @@ pub(crate) use staging::StagingPool;
 pub(crate) use uses::Access;
 pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualMemoryError, VirtualOptions};
 pub use volume::{Volume, VolumeMut, VolumeShape};
+pub use weak_allocation::WeakAllocation;

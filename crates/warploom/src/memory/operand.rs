@@ -85,6 +85,7 @@ impl<'a> Operand<'a> {
             context.check_generation()?;
         } else {
             self.reach(context)?;
+            self.span.allocation.note_accessor(context.device());
         }
         if self.span.allocation.capture().is_some() {
             return Err(CaptureError::GraphMemory.into());

@@ -23,8 +23,16 @@ impl Mesh {
     /// and needs access to the destination. Without that access the copy is refused; see [`Mesh::copy_with`].
     ///
     /// The copy is ordered after all conflicting work that was enqueued on other streams before: after writes
-    /// of the source, and after reads and writes of the destination. Later copies of this kind are ordered
-    /// after this one. The host never waits. So a pipeline over many devices needs no events of its own:
+    /// of the source, and after reads and writes of the destination. The host never waits. Later work on the
+    /// same stream comes after the copy. On other streams (S3.18):
+    ///
+    /// | later work on another stream | waits for the copy |
+    /// |---|---|
+    /// | `Mesh::copy` and `copy_with` that write the source, or read or write the destination | by itself |
+    /// | the free of either end, by `drop`, `close` or `close_on` | by itself |
+    /// | kernels, fills, other copies, graphs, collectives | not; [`Ticket::hold_back`] first, or a data race |
+    ///
+    /// So a pipeline of copies over many devices needs no events of its own:
     ///
     /// ```
     /// use warploom::{DevicePool, Driver, Mesh, Topology};
@@ -65,9 +73,6 @@ impl Mesh {
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// Work that others enqueue, such as [`Slice::copy_to`] and kernels, is in the order of its own stream
-    /// only: it does not wait for copies by itself.
     ///
     /// One driver call, `cuMemcpyPeerAsync` or, on the same device, an ordinary copy; two more for each other
     /// stream that has to be waited for.
@@ -114,7 +119,10 @@ impl Mesh {
         transfer.check(stream)?;
         if !transfer.is_empty() {
             if policy == CopyPolicy::RequireDirect && transfer.source() != transfer.destination() {
-                self.check_direct(&transfer, stream)?;
+                self.check_direct(&transfer, stream).or_else(|error| {
+                    self.refresh_after(error)?;
+                    self.check_direct(&transfer, stream)
+                })?;
             }
             transfer.enqueue(stream)?;
         }

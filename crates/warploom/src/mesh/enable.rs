@@ -1,9 +1,11 @@
 //! Enabling and disabling peer access between contexts.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, RwLock};
 
 use warploom_driver::sys::types::CUresult;
 
+use super::log;
 use super::{Access, Context, EnableReport, Error, Mesh, PairReport, PeerOutcome, Result, State, Topology};
 use crate::{ContextError, DeviceRef, PeerError};
 
@@ -51,19 +53,61 @@ impl Mesh {
     /// Disables the access that this mesh has enabled; access that was enabled before stays. From here on the
     /// mesh counts on no access; doing it again does nothing.
     ///
-    /// It takes effect at once: work that still needs access is to be waited for first.
+    /// Work that was enqueued before ends first: where a device has used memory of another, all contexts of
+    /// both are waited for. Where none has, there is no wait. Work that another thread enqueues meanwhile is
+    /// not waited for.
     ///
     /// # Errors
     ///
     /// The driver's error, of the first pair that could not be disabled. The others are, and doing it again
-    /// tries again.
+    /// tries again. An error of the wait, which may be a failure of the work, and
+    /// [`CaptureError::Context`](crate::CaptureError::Context) while a stream of such a context is captured;
+    /// then nothing was disabled.
     #[doc(alias = "cuCtxDisablePeerAccess")]
     pub fn disable(&self) -> Result<()> {
+        self.wait_for_use()?;
+        self.first_failure()
+    }
+
+    /// As [`Mesh::disable`], at once.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error, as of [`Mesh::disable`].
+    ///
+    /// # Safety
+    ///
+    /// No work that was enqueued uses memory of another device by the access that this mesh has enabled: it
+    /// would access memory that is no longer mapped, and its context could not be used from then on.
+    pub unsafe fn disable_now(&self) -> Result<()> {
+        self.first_failure()
+    }
+
+    /// Waits for work that may use access which this mesh has enabled. The work may depend on a thread that
+    /// uses this very mesh, so that no lock is held.
+    fn wait_for_use(&self) -> Result<()> {
+        let state = self.state().clone();
+        for (owner, context) in state.contexts.iter().enumerate() {
+            let Some(device) = context.as_ref().map(Context::device) else { continue };
+            let is_used = |(accessor, other): (usize, &Option<Context>)| {
+                let is_ours =
+                    state.access[state.at(accessor, owner)] == Access::Ours && state.is_enabled(accessor, owner);
+                is_ours && other.as_ref().is_some_and(|other| device.has_accessor(other.device()))
+            };
+            if state.contexts.iter().enumerate().any(is_used) {
+                device.wait_for_accessors()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn first_failure(&self) -> Result<()> {
         self.disable_all().into_iter().next().map_or(Ok(()), |(.., error)| Err(error))
     }
 
     /// Enables missing access again: after a primary context was reset, by this crate or by others, its
-    /// device takes part with its new one. Pairs that have access are left alone.
+    /// device takes part with its new one. Pairs that have access are left alone. See also
+    /// [`Mesh::set_auto_refresh`].
     ///
     /// The driver is asked for the identity of each context.
     ///
@@ -79,7 +123,9 @@ impl Mesh {
             match context.check() {
                 Ok(()) => {}
                 Err(Error::Context(ContextError::Stale { .. })) => {
-                    state.contexts[at] = Some(context.device().context()?);
+                    let renewed = context.device().context()?;
+                    log::rebuilt(&renewed);
+                    state.contexts[at] = Some(renewed);
                     state.forget(at);
                 }
                 Err(error) => return Err(error),
@@ -118,7 +164,8 @@ impl Mesh {
             }
         }
         let state = State { contexts: seats, access: vec![Access::None; size * size] };
-        Ok(Mesh { topology: topology.clone(), changes: Mutex::default(), state: RwLock::new(state) })
+        let (changes, state, is_auto_refreshed) = (Mutex::default(), RwLock::new(state), AtomicBool::new(false));
+        Ok(Mesh { topology: topology.clone(), changes, state, is_auto_refreshed })
     }
 
     /// Enables all capable pairs that are not enabled, and reports on all pairs.
@@ -131,7 +178,9 @@ impl Mesh {
             self.complete_row(accessor, context, &mut state, &mut pairs);
         }
         self.replace(state);
-        EnableReport { pairs }
+        let report = EnableReport { pairs };
+        report.log();
+        report
     }
 
     /// All pairs of one accessor, whose context is made current once, and only if there is access to enable.
@@ -179,6 +228,7 @@ impl Mesh {
                     Ok(_current) => disable(context, peer),
                     Err(error) => Err(error.clone()),
                 };
+                log::disabled(context.device(), peer.device(), disabled.as_ref().err());
                 match disabled {
                     Ok(()) => state.access[at] = Access::None,
                     Err(error) => left.push((context.device().clone(), peer.device().clone(), error)),

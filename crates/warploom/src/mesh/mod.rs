@@ -17,17 +17,26 @@
 //!
 //! Access is a property of the driver's contexts and not of the mesh: it stays when the mesh is dropped,
 //! until [`Mesh::disable`] or the end of a context. It also ends when a primary context is reset; pairs
-//! without that device keep theirs, and [`Mesh::refresh`] enables missing access again.
+//! without that device keep theirs, and [`Mesh::refresh`] enables missing access again, or the mesh does so
+//! itself at the next copy that needs it ([`Mesh::set_auto_refresh`]). The capabilities of a [`Topology`] are
+//! those of the hardware, which a reset does not change.
+//!
+//! Every change is logged by `tracing`, with the target `warploom::mesh`: access that was enabled or disabled
+//! and contexts that were rebuilt at the level `info`, access that could not be enabled or disabled at
+//! `warn`.
 #![expect(unsafe_code, reason = "enables and disables access between raw contexts")]
 
 mod access;
+mod auto_refresh;
 mod copy;
 mod enable;
+mod log;
 mod pools;
 mod report;
 mod ticket;
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 pub use copy::CopyPolicy;
@@ -58,6 +67,7 @@ pub struct Mesh {
     /// Held while access is changed, so that changes are serialised and readers do not wait for one.
     changes: Mutex<()>,
     state: RwLock<State>,
+    is_auto_refreshed: AtomicBool,
 }
 
 /// The enabled pairs, by position.

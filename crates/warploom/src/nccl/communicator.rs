@@ -16,9 +16,9 @@ use crate::{Context, Device, Result, Stream};
 ///
 /// Operations are enqueued on a named stream, in the order of that stream, like anything else; it runs when
 /// all ranks have asked for the same. **All ranks ask for the same, in the same order, with the same lengths
-/// and types.** Ranks of one process that do not are told ([`NcclError::Mismatch`]); others wait for ever, or
-/// get nonsense. So do two communicators of the same devices that are used in one order here and in another
-/// there.
+/// and types.** Ranks of one process that do not are told ([`NcclError::Mismatch`]). For ranks of other
+/// processes, the caller of [`Nccl::join`] has promised it. Two communicators of the same devices that are
+/// used in one order here and in another there wait for ever.
 ///
 /// It may go to another thread, and is used by one at a time. It holds its context and the streams that it
 /// was used on.

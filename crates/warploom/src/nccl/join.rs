@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use super::ledger::Share;
 use super::raw::{ncclComm_t, ncclResult_t};
-use super::{Communicator, Nccl, NcclCode, NcclError, UniqueId};
+use super::{Communicator, LocalId, Nccl, NcclCode, NcclError, UniqueId};
 use crate::{Context, Result};
 
 impl Nccl {
@@ -13,17 +13,65 @@ impl Nccl {
     /// until all have joined.
     ///
     /// Each rank is joined by a thread or a process of its own; [`Nccl::join_all`] is for a thread that has
-    /// several. A rank that never joins keeps the others waiting.
+    /// several. A rank that never joins keeps the others waiting. Ranks that are all in this process join
+    /// without a promise, by [`Nccl::join_local`] and [`Nccl::join_alone`].
     ///
     /// # Errors
     ///
     /// [`NcclError::NoSuchRank`]; [`NcclError::NotPrimary`] unless the context is its device's primary one;
     /// [`NcclError::OtherDriver`] unless it is a context of the driver that NCCL uses; and NCCL's error.
+    ///
+    /// # Safety
+    ///
+    /// For as long as the communicator is used, ranks in other processes call the same operations as those in
+    /// this one, in the same order, with the same lengths, types, roots and reductions, and each message is
+    /// received with the length and type with which it was sent. NCCL does not compare them: a rank that
+    /// receives less than another sends gets bytes written past the end of its buffer. Here, only ranks of
+    /// this process are compared.
     #[doc(alias = "ncclCommInitRank")]
-    pub fn join(&self, context: &Context, id: &UniqueId, rank: u32, size: u32) -> Result<Communicator> {
+    pub unsafe fn join(&self, context: &Context, id: &UniqueId, rank: u32, size: u32) -> Result<Communicator> {
+        self.join_one(context, id, rank, size)
+    }
+
+    /// As [`Nccl::join`], for a communicator of which this process has all ranks, each in a thread of its
+    /// own. Their operations are compared before NCCL is called, so that no promise is needed.
+    ///
+    /// ```no_run
+    /// use warploom::nccl::{Nccl, Reduction};
+    /// use warploom::{DevicePool, Driver, Result};
+    ///
+    /// # fn main() -> Result<()> {
+    /// let (driver, nccl) = (Driver::load()?, Nccl::load()?);
+    /// let id = nccl.local_id(2)?;
+    /// let rank = |rank: u32| -> Result<Vec<f32>> {
+    ///     let context = driver.device(rank)?.context()?;
+    ///     let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+    ///     let communicator = nccl.join_local(&context, &id, rank)?;
+    ///     let mut values = pool.upload(&[rank as f32], &stream)?;
+    ///     communicator.all_reduce_in_place(&mut values, Reduction::Sum, &stream)?;
+    ///     let values = values.download(&stream)?;
+    ///     communicator.close().map(|()| values)
+    /// };
+    /// std::thread::scope(|scope| {
+    ///     let other = scope.spawn(|| rank(1));
+    ///     assert_eq!(rank(0)?, [1.0]);
+    ///     other.join().expect("it does not panic").map(drop)
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Nccl::join`], and [`NcclError::RankTaken`].
+    pub fn join_local(&self, context: &Context, id: &LocalId, rank: u32) -> Result<Communicator> {
+        self.join_one(context, &id.id, rank, id.size)
+    }
+
+    fn join_one(&self, context: &Context, id: &UniqueId, rank: u32, size: u32) -> Result<Communicator> {
         let (raw_rank, raw_size) = numbers(rank, size)?;
         self.serves(context)?;
         let share = Share::new(id, rank)?;
+        share.open(context.device());
         let mut raw = null_mut();
         let _current = context.current()?;
         // SAFETY: `raw` is writable, and the device is current.
@@ -41,7 +89,15 @@ impl Nccl {
     ///
     /// As [`Nccl::join`], for each; [`NcclError::NoRanks`] for none, [`NcclError::SameDevice`] for a device
     /// that is named twice.
-    pub fn join_all(&self, id: &UniqueId, size: u32, ranks: &[(u32, &Context)]) -> Result<Vec<Communicator>> {
+    ///
+    /// # Safety
+    ///
+    /// As [`Nccl::join`].
+    pub unsafe fn join_all(&self, id: &UniqueId, size: u32, ranks: &[(u32, &Context)]) -> Result<Vec<Communicator>> {
+        self.join_several(id, size, ranks)
+    }
+
+    fn join_several(&self, id: &UniqueId, size: u32, ranks: &[(u32, &Context)]) -> Result<Vec<Communicator>> {
         let [(_, first), ..] = ranks else { return Err(NcclError::NoRanks.into()) };
         for (index, (rank, context)) in ranks.iter().enumerate() {
             numbers(*rank, size)?;
@@ -51,6 +107,7 @@ impl Nccl {
             }
         }
         let shares = ranks.iter().map(|(rank, _)| Share::new(id, *rank)).collect::<Result<Vec<_>, _>>()?;
+        shares.iter().zip(ranks).for_each(|(share, (_, context))| share.open(context.device()));
         // Each of them is written until the group has ended.
         let mut raw = vec![null_mut(); ranks.len()];
         let _current = first.current()?;
@@ -84,7 +141,8 @@ impl Nccl {
             .collect())
     }
 
-    /// A communicator of which this process has all ranks: one for each context, in their order.
+    /// A communicator of which this process has all ranks: one for each context, in their order. Their
+    /// operations are compared before NCCL is called, so that no promise is needed.
     ///
     /// # Errors
     ///
@@ -97,7 +155,7 @@ impl Nccl {
         if ranks.is_empty() {
             return Err(NcclError::NoRanks.into());
         }
-        self.join_all(&self.unique_id()?, size, &ranks)
+        self.join_several(&self.unique_id()?, size, &ranks)
     }
 
     fn joined(&self, function: &'static str, code: ncclResult_t, raw: &[ncclComm_t]) -> Result<()> {

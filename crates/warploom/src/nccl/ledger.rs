@@ -1,8 +1,9 @@
 //! The ledger of a communicator's operations, for ranks in this process.
 //!
 //! NCCL trusts its ranks to do the same in the same order. Those that do not wait for each other for ever, or
-//! write past the end of each other's memory. Operations of another process cannot be seen here; but ranks of
-//! this one keep a common list, and the first that differs from it is refused before NCCL is called.
+//! write past the end of each other's memory. Operations of another process cannot be seen here, and joining
+//! its ranks is `unsafe`; ranks of this one keep a common list, and the first that differs from it is refused
+//! before NCCL is called.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::raw::ncclDataType_t;
 use super::{NcclError, Reduction, UniqueId};
+use crate::Device;
 
 /// An operation of a rank, as far as all ranks have to agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,8 @@ struct Lists {
     /// Sends without a receive, by sender and receiver; and receives without a send.
     sent: BTreeMap<(u32, u32), VecDeque<Task>>,
     awaited: BTreeMap<(u32, u32), VecDeque<Task>>,
+    /// The devices of the ranks.
+    devices: BTreeMap<u32, Device>,
 }
 
 /// Ledgers that are in use.
@@ -160,6 +164,17 @@ impl Share {
         Ok(Share { ledger, rank })
     }
 
+    /// Has the devices of all ranks remember that each may use the others' memory: NCCL reads and writes the
+    /// buffers of other devices of a process where it can.
+    pub(super) fn open(&self, device: &Device) {
+        let devices = &mut lock(&self.ledger.0).devices;
+        for other in devices.values() {
+            other.note_accessor(device);
+            device.note_accessor(other);
+        }
+        devices.insert(self.rank, device.clone());
+    }
+
     /// As [`Ledger::note`].
     pub(super) fn note(&self, task: Task) -> Result<(), NcclError> {
         self.ledger.note(self.rank, task)
@@ -170,6 +185,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut lists = lock(&self.ledger.0);
         lists.done.remove(&self.rank);
+        lists.devices.remove(&self.rank);
         lists.forget();
     }
 }

@@ -25,7 +25,7 @@ use crate::{Context, Driver, Result, dynamic_library};
 /// let context = driver.device(0)?.context()?;
 /// let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
 ///
-/// let communicator = nccl.join(&context, &nccl.unique_id()?, 0, 1)?; // rank 0 of 1
+/// let communicator = nccl.join_local(&context, &nccl.local_id(1)?, 0)?; // rank 0 of 1
 /// let mut numbers = pool.upload(&[1.0_f32, 2.0, 3.0], &stream)?;
 /// communicator.all_reduce_in_place(&mut numbers, Reduction::Sum, &stream)?;
 /// assert_eq!(numbers.download(&stream)?, [1.0, 2.0, 3.0]);

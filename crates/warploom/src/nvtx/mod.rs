@@ -176,8 +176,8 @@ impl Domain {
 
     /// A range of the process from here on, until it is dropped, on any thread.
     pub fn range<'a>(&self, annotation: impl Into<Annotation<'a>>) -> Range {
-        // SAFETY: as above.
         let start = |table: &NvtxTable| {
+            // SAFETY: as above.
             annotation.into().with_attributes(|attributes| unsafe {
                 match &self.registered {
                     Some(domain) => (table.nvtxDomainRangeStartEx)(domain.handle.raw(), attributes),

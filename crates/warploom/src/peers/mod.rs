@@ -9,9 +9,14 @@
 //!   of the pool is updated. A change that changes nothing makes no such call.
 //! - **The pool's own device** always has access and is never in the set; naming it is no error and does
 //!   nothing.
-//! - **Changes are immediate, not in the order of a stream.** Taking access away while another device still
-//!   uses the memory is the program's mistake, and the device's work fails: wait for it first. The end of an
-//!   own pool revokes the access it granted, and does wait.
+//! - **Changes are not in the order of a stream.** Work of a device that loses its access would fail. So
+//!   access is taken away when all work is done that was enqueued before on devices which have used memory of
+//!   this one, and on this one. That waits for all work of their contexts; where no other device has used
+//!   memory of this one, there is no wait and no further driver call. Work that another thread enqueues
+//!   meanwhile is not waited for. [`PeerSet::revoke_now`] does not wait, and is `unsafe`. While a stream of
+//!   such a context is captured, the change is refused
+//!   ([`CaptureError::Context`](crate::CaptureError::Context)). The end of an own pool revokes the access it
+//!   granted, and waits as well.
 //! - Access to a pool is not access to other memory: memory that is not from a pool needs the contexts' peer
 //!   access.
 #![expect(unsafe_code, reason = "reads and writes a pool's access")]
@@ -136,7 +141,38 @@ impl<'a> PeerSet<'a> {
             return Ok(());
         }
         wait()?;
-        self.apply(&mut self.lock(), &[], &members)
+        self.apply_now(&mut self.lock(), &[], &members)
+    }
+
+    /// Takes access away from these devices at once; see [`LiveSet::subtract`], which waits for their work.
+    ///
+    /// ```
+    /// use warploom::{DevicePool, Driver, LiveSet};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
+    /// let pool = DevicePool::new(&driver.device(0)?.context()?)?;
+    /// pool.peers().insert(1)?;
+    /// // SAFETY: nothing was enqueued on device 1.
+    /// unsafe { pool.peers().revoke_now([1]) }?;
+    /// assert!(pool.peers().is_empty()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The driver's error. Devices without access are no error.
+    ///
+    /// # Safety
+    ///
+    /// No work that was enqueued uses memory of the pool on these devices: it would access memory that is no
+    /// longer mapped, and its context could not be used from then on.
+    pub unsafe fn revoke_now<I: IntoIterator<Item: Into<DeviceRef>>>(&self, devices: I) -> Result<()> {
+        let unwanted = self.all_existing(devices)?;
+        let mut lock = self.lock();
+        let removals: Vec<Device> = self.read_all()?.intersection(&unwanted).cloned().collect();
+        if removals.is_empty() { Ok(()) } else { self.apply_now(&mut lock, &[], &removals) }
     }
 
     /// The device that was named. No driver call: a driver that has made a pool knows its devices.
@@ -224,6 +260,14 @@ impl Backing for PeerSet<'_> {
         } else {
             Err(PeerError::Unsupported { owner: self.owner.ordinal(), peers }.into())
         }
+    }
+
+    fn is_in_use(&self, removals: &[Device]) -> bool {
+        removals.iter().any(|device| self.owner.has_accessor(device))
+    }
+
+    fn wait_for_use(&self) -> Result<()> {
+        self.owner.wait_for_accessors()
     }
 
     #[doc(alias = "cuMemPoolSetAccess")]

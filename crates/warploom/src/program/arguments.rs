@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use super::options::{Macro, UNOPTIMIZED};
+use super::options::{Macro, UNOPTIMIZED, reads_precompiled};
 use super::{CompileOptions, CxxStandard, NvrtcError, Severity, Target};
 use crate::Result;
 
@@ -12,8 +12,9 @@ impl CompileOptions {
     /// # Errors
     ///
     /// [`NvrtcError::VirtualArchitecture`] for a cubin of a virtual architecture, [`NvrtcError::MacroName`],
-    /// [`NvrtcError::Registers`], [`NvrtcError::UnsupportedOption`] for options of libNVVM alone, and
-    /// [`NvrtcError::Zero`] for a text with a zero in it.
+    /// [`NvrtcError::Registers`], [`NvrtcError::UnsupportedOption`] for options of libNVVM alone,
+    /// [`NvrtcError::UnsafeOption`] for raw options that read precompiled headers, and [`NvrtcError::Zero`] for a
+    /// text with a zero in it.
     pub fn arguments(&self, target: Target) -> Result<Vec<CString>> {
         Ok(self.words(target)?)
     }
@@ -38,6 +39,9 @@ impl CompileOptions {
             }
         }
         for option in &self.extra {
+            if reads_precompiled(option) {
+                return Err(NvrtcError::UnsafeOption { option: option.clone() });
+            }
             words.push(c_string("an option", option)?);
         }
         Ok(words)
@@ -140,6 +144,7 @@ pub(super) fn c_string(what: &str, text: impl AsRef<[u8]>) -> Result<CString, Nv
 mod tests {
     use super::super::{Architecture, FastCompile};
     use super::*;
+    use crate::program::options::ReadPrecompiled as _;
 
     fn words(options: &CompileOptions, target: Target) -> String {
         let words = options.words(target).expect("the options are right");
@@ -180,7 +185,7 @@ mod tests {
 
     #[test]
     fn every_option_of_precompiled_headers_has_its_word() {
-        let all = options().precompiled_headers().create_precompiled_header("a").use_precompiled_header("b");
+        let all = options().reading_any().create_precompiled_header("a").reading("b");
         let all = all.precompiled_folder("c").precompiled_reasons(false).precompiled_messages(false);
         assert_eq!(
             words(&all.precompiled_templates(false), Target::Ptx),
@@ -215,6 +220,12 @@ mod tests {
         let zero = NvrtcError::Zero { what: "an option".to_owned(), position: 2 };
         assert_eq!(refused(options().raw("--\0")), zero);
         assert!(matches!(refused(options().include("a\0")), NvrtcError::Zero { .. }));
+        for option in ["--pch", "-pch", "--use-pch=x", "-use-pch=x", " --use-pch x", "--use-pch\tx"] {
+            assert_eq!(refused(options().raw(option)), NvrtcError::UnsafeOption { option: option.to_owned() });
+        }
+        for option in ["--create-pch=x", "--pch-dir=x", "-pch-verbose=true"] {
+            assert!(options().raw(option).words(Target::Cubin).is_ok(), "{option}");
+        }
         let architecture = Architecture::compute(90);
         assert_eq!(refused(CompileOptions::new(architecture)), NvrtcError::VirtualArchitecture { architecture });
     }

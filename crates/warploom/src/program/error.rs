@@ -111,13 +111,7 @@ pub enum NvrtcError {
     },
 
     /// The driver does not load this kind of code.
-    #[error(
-        "{name} is {kind}; {}",
-        match kind {
-            CodeKind::Cubin | CodeKind::Fatbin => "ObjectCode::load takes PTX, and ObjectCode::load_binary takes this, too",
-            _ => "it has to be linked first, by a Linker",
-        }
-    )]
+    #[error("{name} is {kind}, which drivers do not load; link it first, by a Linker")]
     NotLoadable {
         /// Its name.
         name: String,
@@ -125,11 +119,42 @@ pub enum NvrtcError {
         kind: CodeKind,
     },
 
+    /// A binary of unknown origin.
+    #[error(
+        "{name} is {kind} of unknown origin, which drivers and linkers read without checks; call UntrustedCode::trust \
+         if NVIDIA's tools made it, or use PTX"
+    )]
+    Untrusted {
+        /// Its name.
+        name: String,
+        /// Its kind.
+        kind: CodeKind,
+    },
+
+    /// PTX is a text in UTF-8.
+    #[error("{name} is not PTX: byte {position} is not UTF-8; use the text as the compiler wrote it")]
+    NotUtf8 {
+        /// Its name.
+        name: String,
+        /// The first wrong byte.
+        position: usize,
+    },
+
     /// Options that only libNVVM has.
     #[error("NVRTC has no option {}; leave it out", names.join(", "))]
     UnsupportedOption {
         /// All options that it does not have, as libNVVM calls them.
         names: Vec<String>,
+    },
+
+    /// A raw option that has NVRTC read a precompiled header, which it does not check.
+    #[error(
+        "the raw option {option:?} reads precompiled headers, which NVRTC does not check; use \
+         CompileOptions::use_precompiled_header or CompileOptions::precompiled_headers, which are unsafe"
+    )]
+    UnsafeOption {
+        /// The option.
+        option: String,
     },
 
     /// A text has a zero byte.

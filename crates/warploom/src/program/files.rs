@@ -81,6 +81,7 @@ fn file_use(option: &str) -> Option<Files> {
 #[cfg(test)]
 mod tests {
     use super::super::Architecture;
+    use super::super::options::ReadPrecompiled as _;
     use super::*;
 
     fn options() -> CompileOptions {
@@ -97,19 +98,17 @@ mod tests {
         for raw in ["-I", "-I/folder", "-I /folder", "--include-path=/folder", "-include=x.h", "--use-pch=x"] {
             assert_eq!(use_of(options().raw(raw)), Some(Files::Read), "{raw}");
         }
-        for typed in
-            [options().use_precompiled_header("x"), options().precompiled_folder("x"), options().bundled_headers("x")]
-        {
+        for typed in [options().reading("x"), options().precompiled_folder("x"), options().bundled_headers("x")] {
             assert_eq!(use_of(typed), Some(Files::Read));
         }
         assert_eq!(use_of(options().time_in_log().random_seed("x")), None);
         for typed in [
-            options().precompiled_headers(),
+            options().reading_any(),
             options().create_precompiled_header("x"),
             options().time("x"),
             options().time_trace("x"),
         ] {
-            assert_eq!(use_of(typed.include("/folder").use_precompiled_header("x")), Some(Files::Written));
+            assert_eq!(use_of(typed.include("/folder").reading("x")), Some(Files::Written));
         }
         for raw in ["--pch", "--create-pch=x", "--time=x", "-fdevice-time-trace=x", "-time"] {
             assert_eq!(use_of(options().raw("-I.").raw(raw)), Some(Files::Written), "{raw}");

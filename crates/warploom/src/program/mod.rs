@@ -11,6 +11,7 @@
 //! | [`NvvmProgram`] | modules of NVVM IR, and options; compiled by [`Nvvm`], and [`Libdevice`] has the functions of mathematics |
 //! | [`CompileOptions`] | the compile options; [`Architecture`] is the target architecture |
 //! | [`Compiled`] | the result: [`ObjectCode`] and the log |
+//! | [`UntrustedCode`] | bytes of a caller: PTX is checked, binaries are trusted by an `unsafe` promise |
 //! | [`Linker`] | several pieces of code become one, by NVIDIA's nvJitLink ([`NvJitLink`]) or by the driver |
 //! | [`ProgramCache`] | programs that are compiled once: [`MemoryCache`], [`DiskCache`] |
 //! | [`NvrtcError`], [`NvvmError`], [`LinkError`] | the errors, in [`Error::Nvrtc`](crate::Error::Nvrtc) and its neighbours |
@@ -37,11 +38,12 @@ pub mod raw;
 mod serialize;
 mod source;
 mod source_file;
+mod untrusted_code;
 mod version;
 mod warning;
 
 pub use architecture::Architecture;
-pub use cache::{CacheKey, DiskCache, KeyBuilder, MemoryCache, ProgramCache};
+pub use cache::{CacheEntry, CacheKey, CacheTrustError, DiskCache, KeyBuilder, MemoryCache, ProgramCache};
 pub use code::NvrtcCode;
 pub use error::NvrtcError;
 pub use link::{LinkError, Linked, Linker, NvJitLink};
@@ -51,6 +53,7 @@ pub use object_code::{CodeKind, ObjectCode};
 pub use options::{CompileOptions, CxxStandard, FastCompile, PrecompiledHeader, Severity};
 pub use source::{Cached, Compiled, Program, Target};
 pub use source_file::SourceFile;
+pub use untrusted_code::UntrustedCode;
 pub use version::NvrtcVersion;
 pub use warning::Warning;
 

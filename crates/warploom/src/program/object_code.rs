@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::Result;
+use crate::kernel::check_text;
 
 /// Kinds of code.
 #[non_exhaustive]
@@ -40,15 +39,29 @@ impl fmt::Display for CodeKind {
     }
 }
 
-/// Code with its kind, name and lowered names. A clone shares the bytes. With the feature `serde`, it is
-/// serialisable.
+/// Code with its kind, name and lowered names. A clone shares the bytes.
+///
+/// It is PTX, or it was made by NVIDIA's compilers and linkers: a driver, nvJitLink and libNVVM follow the
+/// offsets in a binary without checking them, and bytes that were changed crash them. So
+/// [`Program::compile`], [`NvvmProgram::compile`] and [`Linker::link`] make such values, a
+/// [cache](super::ProgramCache) keeps them, and bytes of other origin are [`UntrustedCode`], which becomes
+/// this type by an `unsafe` promise. With the feature `serde`, this type is serialised, and `UntrustedCode`
+/// is deserialised.
+///
+/// [`Program::compile`]: super::Program::compile
+/// [`NvvmProgram::compile`]: super::NvvmProgram::compile
+/// [`Linker::link`]: super::Linker::link
+/// [`UntrustedCode`]: super::UntrustedCode
 ///
 /// ```
 /// use warploom::program::{CodeKind, ObjectCode};
 ///
-/// let code = ObjectCode::new(CodeKind::Ptx, "empty", ".version 8.0\n.target sm_90\n.address_size 64\n");
+/// # fn main() -> warploom::Result<()> {
+/// let code = ObjectCode::from_ptx("empty", ".version 8.0\n.target sm_90\n.address_size 64\n")?;
 /// assert_eq!((code.kind(), code.name()), (CodeKind::Ptx, "empty"));
 /// assert!(code.text().is_some_and(|ptx| ptx.contains("sm_90")));
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ObjectCode {
@@ -59,30 +72,27 @@ pub struct ObjectCode {
 }
 
 impl ObjectCode {
-    /// Code of this kind; the name is for people. A text may end in zeros, as C has them; they are left out.
-    pub fn new(kind: CodeKind, name: &str, bytes: impl AsRef<[u8]>) -> ObjectCode {
+    /// PTX, a text that every driver checks when it compiles it; the name is for people. The text may end in
+    /// zeros, as C has them; they are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`LibraryError::NulInText`](crate::LibraryError::NulInText) for a zero before the end, and
+    /// [`LibraryError::BinaryText`](crate::LibraryError::BinaryText) for a text that a driver would take for a
+    /// cubin or a fatbin.
+    pub fn from_ptx(name: &str, text: impl AsRef<str>) -> Result<ObjectCode> {
+        let text = text.as_ref().trim_end_matches('\0');
+        check_text(text.as_bytes())?;
+        Ok(ObjectCode::made(CodeKind::Ptx, name, text))
+    }
+
+    /// PTX, or the output of a compiler or linker: the caller has called it just now, or holds a promise.
+    pub(super) fn made(kind: CodeKind, name: &str, bytes: impl AsRef<[u8]>) -> ObjectCode {
         let mut bytes = bytes.as_ref();
         while let (CodeKind::Ptx, [text @ .., 0]) = (kind, bytes) {
             bytes = text;
         }
         ObjectCode { kind, name: name.into(), bytes: bytes.into(), lowered: Arc::default() }
-    }
-
-    /// Code of this kind from a file, whose name it gets.
-    ///
-    /// # Errors
-    ///
-    /// [`LibraryError::Unreadable`](crate::LibraryError::Unreadable) if there is no such file.
-    pub fn read(kind: CodeKind, path: impl AsRef<Path>) -> Result<ObjectCode> {
-        let path = path.as_ref();
-        let unreadable = |error: std::io::Error| {
-            crate::Error::Library(crate::LibraryError::Unreadable {
-                path: path.to_owned(),
-                why: error.to_string().into_boxed_str(),
-            })
-        };
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        Ok(ObjectCode::new(kind, &name, fs::read(path).map_err(unreadable)?))
     }
 
     /// The same with lowered names: pairs of a name expression and its name in the code.

@@ -7,7 +7,7 @@ use std::fmt;
 use super::arguments::c_string;
 use super::handle::Handle;
 use super::precompiled::{self, Fate};
-use super::{CodeKind, CompileOptions, Nvrtc, NvrtcCode, NvrtcError, ObjectCode, PrecompiledHeader};
+use super::{CacheTrustError, CodeKind, CompileOptions, Nvrtc, NvrtcCode, NvrtcError, ObjectCode, PrecompiledHeader};
 use crate::Result;
 
 /// Targets of a compilation.
@@ -81,6 +81,11 @@ pub enum Cached {
     Hit,
     /// The cache did not have it, and took it.
     Stored,
+    /// The cache was not used, because other users may have written its files. The program was compiled.
+    Untrusted {
+        /// The file or folder, its owner and its mode.
+        reason: CacheTrustError,
+    },
     /// The cache failed. The program was compiled, as without one.
     Failed {
         /// The error.
@@ -208,7 +213,7 @@ impl Program {
         }
         let lowered = texts.names.iter().map(|expression| handle.lowered(expression)).collect::<Result<Vec<_>, _>>()?;
         let lowered = self.names.iter().cloned().zip(lowered);
-        let code = ObjectCode::new(target.kind(), &self.name, bytes).with_lowered_names(lowered);
+        let code = ObjectCode::made(target.kind(), &self.name, bytes).with_lowered_names(lowered);
         Ok(Compiled { code, log, cached: Cached::No, precompiled_header })
     }
 

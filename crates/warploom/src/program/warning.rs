@@ -41,11 +41,11 @@ impl Compiled {
     ///
     /// ```
     /// use warploom::Driver;
-    /// use warploom::program::{CodeKind, ObjectCode};
+    /// use warploom::program::ObjectCode;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?; // 13.0
-    /// let newer = ObjectCode::new(CodeKind::Ptx, "k", ".version 9.4\n.target sm_90\n.address_size 64\n"); // as of `compile`
+    /// let newer = ObjectCode::from_ptx("k", ".version 9.4\n.target sm_90\n.address_size 64\n")?; // as of `compile`
     /// let warnings = newer.warnings(&driver);
     /// assert!(warnings[0].to_string().starts_with("k is PTX 9.4, which needs driver 13.4, and this is 13.0"));
     /// assert!(newer.load(&driver).is_err());
@@ -72,10 +72,13 @@ impl ObjectCode {
     /// The version of the PTX that it is; `None` if it is not PTX.
     ///
     /// ```
-    /// use warploom::program::{CodeKind, ObjectCode};
+    /// use warploom::program::ObjectCode;
     ///
-    /// let ptx = ObjectCode::new(CodeKind::Ptx, "k", "// a comment\n.version 8.7 // and another\n.target sm_90\n");
+    /// # fn main() -> warploom::Result<()> {
+    /// let ptx = ObjectCode::from_ptx("k", "// a comment\n.version 8.7 // and another\n.target sm_90\n")?;
     /// assert_eq!(ptx.ptx_version(), Some((8, 7)));
+    /// # Ok(())
+    /// # }
     /// ```
     #[must_use]
     pub fn ptx_version(&self) -> Option<(u32, u32)> {
@@ -126,8 +129,8 @@ mod tests {
     #[test]
     fn code_other_than_ptx_has_no_version() {
         for text in ["", ".version", ".version 9", ".version 9.x", "version 9.0", ".version -1.0"] {
-            assert_eq!(ObjectCode::new(CodeKind::Ptx, "", text).ptx_version(), None, "{text}");
+            assert_eq!(ObjectCode::made(CodeKind::Ptx, "", text).ptx_version(), None, "{text}");
         }
-        assert_eq!(ObjectCode::new(CodeKind::Cubin, "", ".version 9.0").ptx_version(), None);
+        assert_eq!(ObjectCode::made(CodeKind::Cubin, "", ".version 9.0").ptx_version(), None);
     }
 }

@@ -196,11 +196,17 @@ impl Stream {
     }
 
     /// Refuses the stream of another thread.
-    fn check_thread(&self) -> Result<()> {
+    #[inline]
+    pub(crate) fn check_thread(&self) -> Result<()> {
         match &self.shared.origin {
             Origin::PerThread(thread) if !thread.is_this() => Err(StreamError::OtherThread.into()),
             _ => Ok(()),
         }
+    }
+
+    /// `true` if no other value is a handle to the stream, except for those made from the raw handle.
+    pub(crate) fn is_only_handle(&self) -> bool {
+        Arc::strong_count(&self.shared) == 1
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Graphs with memory and nodes of several devices.
 
 use warploom::leaks::Leaks;
-use warploom::{AccessLayer, DeviceMemory, DevicePool, GraphDef, LiveSet as _, PeerError};
+use warploom::{AccessLayer, DeviceMemory, DevicePool, GraphDef, LiveSet as _, ManagedMemory, PeerError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, assert_sound, open};
@@ -32,6 +32,28 @@ fn copies_between_devices_are_checked_when_they_are_added() -> TestResult {
     assert_eq!(target.download(&stage.stream)?, [1, 2, 3, 4]);
     drop(graph);
     assert!(stage.within_a_while(|| leaks.report().is_empty()), "{}", leaks.report());
+    assert_sound(&machine);
+    Ok(())
+}
+
+/// M.6: managed memory of another device's context is an operand like any other, without access of a device
+/// without links.
+#[test]
+fn managed_memory_of_another_context_is_copied_by_a_node() -> TestResult {
+    let (machine, driver) = open(Topology::preset("pcie-t4")?, Mode::Threads)?;
+    let stage = Stage::new(&driver)?;
+    let far = driver.device(1)?.context()?;
+    let stream = far.stream()?;
+    let mut managed = ManagedMemory::new(&far)?.upload(&[1_u32, 2, 3, 4], &stream)?;
+    let refused = DevicePool::new(&far)?.upload(&[1_u32; 4], &stream)?;
+    let mut target = stage.zeroed(4)?;
+    assert!(stage.graph.entry().copy(&refused, &mut target).is_err());
+    let copy = stage.graph.entry().copy(&*managed, &mut target)?;
+    copy.then().fill(managed.slice_mut(2..)?, 9)?;
+    stage.graph.instantiate()?.launch(&stage.stream)?;
+    assert_eq!(target.download(&stage.stream)?, [1, 2, 3, 4]);
+    stage.stream.synchronize()?;
+    assert_eq!(managed.host()?, [1, 2, 9, 9]);
     assert_sound(&machine);
     Ok(())
 }

@@ -6,6 +6,9 @@ use warploom_testkit::{budget, driver_tests};
 
 use crate::support::Stage;
 
+#[path = "../contract/live_set.rs"]
+mod live_set;
+
 driver_tests! {
     /// S0.13: a bulk change of edges is one call that adds, or one that removes, besides the reads.
     fn a_bulk_change_of_edges_is_one_call(driver) {
@@ -40,6 +43,18 @@ driver_tests! {
         assert_eq!(d.predecessors().snapshot()?, [Node::from(&b), Node::from(&c)].into());
         budget(driver, &[(read, 2)], || d.predecessors().assign([&b, &c]))?;
         assert!(a.successors().is_empty()? && b.successors().contains(&d)?);
+    }
+
+    /// S0.25, S0.26: the contract of every live set, for both ends of edges; a node is never its own neighbour.
+    fn adjacency_is_a_set_like_any_other(driver) {
+        let Stage { graph, .. } = Stage::new(driver)?;
+        let middle = Node::from(&graph.empty()?);
+        let mut others = (0..6).map(|_| Ok(Node::from(&graph.empty()?))).collect::<Result<Vec<_>, Error>>()?;
+        others.sort();
+        live_set::of_capacity_one(&middle.predecessors(), &others[0], || middle.clone(), true)?;
+        live_set::of_capacity_one(&middle.successors(), &others[0], || middle.clone(), true)?;
+        live_set::in_general(&middle.predecessors(), &others)?;
+        live_set::in_general(&middle.successors(), &others)?;
     }
 
     /// S0.16: an edge that cannot be is refused before any change, by either end; the edges stay.

@@ -7,11 +7,8 @@ use warploom::GraphDef;
 use warploom::leaks::Leaks;
 use warploom_testkit::driver_tests;
 
+use crate::gate::Gate;
 use crate::support::{Stage, closure, small};
-
-#[path = "../gate/mod.rs"]
-mod gate;
-use gate::Gate;
 
 driver_tests! {
     /// S2.1, S2.2, S2.5: everything that nodes refer to stays when the program has dropped it: callbacks,

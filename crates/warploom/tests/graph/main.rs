@@ -6,6 +6,8 @@ mod attachments;
 mod conditionals;
 mod copies;
 mod executables;
+#[path = "../gate/mod.rs"]
+mod gate;
 mod host;
 mod identity;
 mod lifetimes;
@@ -13,5 +15,7 @@ mod memory;
 mod nodes;
 mod reclaim;
 mod refused;
+mod release;
+mod reset;
 mod support;
 mod sweep;

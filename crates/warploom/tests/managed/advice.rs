@@ -193,21 +193,18 @@ fn older_drivers_have_no_numa_nodes() -> TestResult {
     })
 }
 
-/// S1.16: where there are several nodes, the one that was named is read back; the caller's own is a node from
-/// then on.
+/// S1.16: where there are several nodes, the one that was named is read back as it was named, the caller's own
+/// included.
 #[test]
 fn numa_nodes_are_read_back_where_there_are_several() -> TestResult {
     let topology = Topology::builder().device(DeviceModel::H200).numa_nodes(3).build()?;
     let (_machine, driver) = open(topology, Mode::Threads)?;
     let (_context, _stream, memory) = setup(&driver)?;
     let buffer = memory.allocate::<u8>(LARGE)?;
-    for place in [node(2)?, node(0)?, Host::Any.into(), node(1)?] {
+    for place in [node(2)?, node(0)?, Host::Any.into(), Host::NumaCurrent.into(), node(1)?] {
         buffer.set_preferred_location(place.clone())?;
         assert_eq!(buffer.preferred_location()?, Some(place));
     }
-    buffer.set_preferred_location(Host::NumaCurrent)?;
-    let node = buffer.preferred_location()?;
-    assert!(matches!(node, Some(Location::Host(Host::Numa(_)))), "{node:?}");
     Ok(())
 }
 

@@ -3,7 +3,8 @@
 use warploom::sys::types::CUresult;
 use warploom::{
     DeviceError, DeviceMemory, Error, Function, Host, Location, LocationError, Locations, ManagedBuffer, ManagedError,
-    ManagedPool, ManagedRange, MemoryError, NumaId, discard_batch, discard_prefetch_batch, prefetch_batch,
+    ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, NumaId, discard_batch, discard_prefetch_batch,
+    prefetch_batch,
 };
 use warploom_sim::Mode;
 use warploom_sim::fault::{Plan, Rule};
@@ -203,6 +204,27 @@ fn older_drivers_refuse_a_batch_with_a_numa_node() -> TestResult {
         });
         let refused = prefetch_batch([&*buffers[0], &device], each, &stream);
         assert_eq!(refused, Err(not_managed("prefetch", 1)));
+        Ok(())
+    })
+}
+
+/// S1.32: memory that is not managed wins over a driver without discards.
+#[test]
+fn memory_that_is_not_managed_is_refused_before_the_driver_is_too_old() -> TestResult {
+    on_driver(12, 8, |driver| {
+        let (context, stream, memory) = setup(driver)?;
+        let mut buffer = memory.zeroed::<u8>(LARGE, &stream)?;
+        let mut device = DeviceMemory::new(&context).allocate::<u8>(LARGE)?;
+        let not_alone = |what| Error::Managed(ManagedError::NotManaged { what, index: None });
+        assert_eq!(ManagedRangeMut::from(&mut device).discard(&stream), Err(not_alone("discard")));
+        let refused = ManagedRangeMut::from(&mut device).discard_prefetch(Host::Any, &stream);
+        assert_eq!(refused, Err(not_alone("discard")));
+        let both = [ManagedRangeMut::from(&mut buffer), ManagedRangeMut::from(&mut device)];
+        assert_eq!(discard_batch(both, &stream), Err(not_managed("discard", 1)));
+        let both = [ManagedRangeMut::from(&mut buffer), ManagedRangeMut::from(&mut device)];
+        assert_eq!(discard_prefetch_batch(both, Host::Any, &stream), Err(not_managed("discard", 1)));
+        let refused = discard_batch([&mut buffer], &stream);
+        assert!(matches!(refused, Err(Error::Driver(warploom::driver::Error::Unsupported { .. }))), "{refused:?}");
         Ok(())
     })
 }

@@ -4,6 +4,7 @@
 
 mod accessed_by;
 mod advice;
+mod advising;
 mod batches;
 mod buffers;
 mod discards;

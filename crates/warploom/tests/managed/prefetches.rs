@@ -93,6 +93,22 @@ fn older_drivers_prefetch_by_ordinal() -> TestResult {
     })
 }
 
+driver_tests! {
+    /// S1.16: a prefetch to a NUMA node is read back as it was named, on a host of one node, too; there, an H200
+    /// does not remember that the node is preferred.
+    fn a_numa_node_is_read_back_as_it_was_named(driver) {
+        let (_context, stream, memory) = setup(driver)?;
+        let buffer = memory.zeroed::<u8>(LARGE, &stream)?;
+        for host in [Host::Numa(NumaId::try_from(0_u32)?), Host::NumaCurrent, Host::Any] {
+            buffer.prefetch(host, &stream)?;
+            assert_eq!(buffer.last_prefetch_location()?, Some(host.into()));
+            buffer.set_preferred_location(host)?;
+            let is_remembered = matches!(host, Host::Any);
+            assert_eq!(buffer.preferred_location()?, is_remembered.then_some(host.into()));
+        }
+    }
+}
+
 /// S1.16: nodes of a host with several.
 #[test]
 fn memory_goes_to_nodes_of_a_host_with_several() -> TestResult {

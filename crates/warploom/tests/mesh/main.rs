@@ -6,6 +6,9 @@ mod directness;
 mod enabling;
 #[path = "../gate/mod.rs"]
 mod gate;
+mod in_flight;
+mod later_work;
+mod logs;
 mod ordering;
 mod pools;
 mod random;

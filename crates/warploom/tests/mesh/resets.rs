@@ -1,10 +1,13 @@
 //! A mesh after a device was reset (S3.26 to S3.28).
 #![expect(unsafe_code, reason = "resets devices, and answers for what was made in them")]
 
-use warploom::{Context, ContextError, Error, Mesh, PeerOutcome, Result};
-use warploom_testkit::{TestResult, call};
+use warploom::sys::types::CUresult;
+use warploom::{
+    AccessLayer, Context, ContextError, DeviceMemory, Error, Function, Mesh, PeerError, PeerOutcome, Result,
+};
+use warploom_testkit::{TestResult, budget, call};
 
-use super::{Site, pairs_that_are};
+use super::{Site, fail_nth, pairs_that_are};
 
 /// S3.26, S3.27: only the pairs of the device that was reset lose access, until the mesh is refreshed.
 #[test]
@@ -31,6 +34,65 @@ fn a_reset_disables_the_pairs_of_its_device_and_no_others() -> TestResult {
     assert!(mesh.is_enabled(2, 0)? && mesh.is_enabled(0, 2)?);
     assert_eq!(mesh.context(&site.driver.device(2)?), Some(site.driver.device(2)?.context()?));
     assert_ne!(mesh.context(&site.driver.device(2)?).as_ref(), Some(&site.contexts[2]));
+    Ok(())
+}
+
+/// S3.27: a mesh that refreshes itself enables access again at the first copy that needs it, and asks nothing
+/// while access is there.
+#[test]
+fn a_mesh_that_refreshes_itself_copies_after_a_reset() -> TestResult {
+    let site = Site::preset("pcie-pair")?;
+    let (mesh, far) = (site.mesh()?, site.driver.device(1)?);
+    let near = site.contexts[0].stream()?;
+    let source = DeviceMemory::new(&site.contexts[0]).upload(&[1_u8, 2], &near)?;
+    near.synchronize()?;
+    for (round, is_automatic) in [(1, false), (2, true)] {
+        // SAFETY: what was made in the context is not used again.
+        unsafe { far.reset_context() }?;
+        mesh.set_auto_refresh(is_automatic);
+        let stream = far.context()?.stream()?;
+        let mut arrived = DeviceMemory::new(stream.context()).allocate::<u8>(2)?;
+        let copied = mesh.copy(&source, &mut arrived, &stream).map(drop);
+        if is_automatic {
+            copied?;
+            assert_eq!(mesh.context(&far).map(|context| context.generation()), Some(round));
+            let copy = [(Function::cuMemcpyPeerAsync, 1)];
+            budget(&site.driver, &copy, || mesh.copy(&source, &mut arrived, &stream).map(drop))?;
+            assert_eq!(arrived.download(&stream)?, [1, 2]);
+        } else {
+            let missing = PeerError::NotEnabled { from: 1, to: 0, layer: AccessLayer::Contexts };
+            assert_eq!(copied, Err(missing.into()));
+        }
+    }
+    // Missing access for another reason is the copy's error, and nothing is refreshed.
+    mesh.disable()?;
+    let stream = far.context()?.stream()?;
+    let mut arrived = DeviceMemory::new(stream.context()).allocate::<u8>(2)?;
+    budget(&site.driver, &[], || assert!(mesh.copy(&source, &mut arrived, &stream).is_err()));
+    Ok(())
+}
+
+/// A refresh that fails is the error of the copy, which can be made again.
+#[test]
+fn a_refresh_that_fails_is_the_error_of_the_copy() -> TestResult {
+    let site = Site::preset("pcie-pair")?;
+    let (mesh, far) = (site.mesh()?, site.driver.device(1)?);
+    mesh.set_auto_refresh(true);
+    let near = site.contexts[0].stream()?;
+    let source = DeviceMemory::new(&site.contexts[0]).upload(&[1_u8, 2], &near)?;
+    near.synchronize()?;
+    // SAFETY: nothing but the context was made on the device.
+    unsafe { far.reset_context() }?;
+    let stream = far.context()?.stream()?;
+    let mut arrived = DeviceMemory::new(stream.context()).allocate::<u8>(2)?;
+    let scope =
+        site.machine.inject(fail_nth(Function::cuCtxEnablePeerAccess, 2, CUresult::CUDA_ERROR_TOO_MANY_PEERS))?;
+    let missing = PeerError::NotEnabled { from: 1, to: 0, layer: AccessLayer::Contexts };
+    assert_eq!(mesh.copy(&source, &mut arrived, &stream).map(drop), Err(missing.into()));
+    drop(scope);
+    mesh.refresh()?;
+    mesh.copy(&source, &mut arrived, &stream)?.synchronize()?;
+    assert_eq!(arrived.download(&stream)?, [1, 2]);
     Ok(())
 }
 

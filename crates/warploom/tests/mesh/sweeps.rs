@@ -1,6 +1,8 @@
 //! A mesh with each of its driver calls failing (S3.9).
 
-use warploom::{CopyPolicy, DeviceMemory, DevicePool, Driver, Error, LiveSet, Mesh, Result, Topology};
+use warploom::{
+    AccessLayer, CopyPolicy, DeviceMemory, DevicePool, Driver, Error, LiveSet, Mesh, PeerError, Result, Topology,
+};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Mode, Order};
@@ -61,6 +63,34 @@ fn opening_pools_reports_every_failure_and_leaves_nothing_behind() -> TestResult
         let (_mesh, report) = Mesh::open(&topology, &contexts, &[&pool])?;
         first(report.failures().next())?;
         pool.peers().clear()
+    })
+}
+
+/// A mesh that refreshes itself after a reset.
+#[test]
+fn copies_that_refresh_report_every_failure_and_leave_nothing_behind() -> TestResult {
+    everywhere("pcie-pair", &["cuStreamSynchronize"], |driver| {
+        let topology = Topology::probe(&driver.devices()?)?;
+        first(topology.failures().next().map(|(_, error)| error))?;
+        let contexts = contexts(driver)?;
+        let (mesh, report) = Mesh::enable(&topology, &contexts)?;
+        first(report.failures().next().map(|(_, error)| error))?;
+        mesh.set_auto_refresh(true);
+        let near = contexts[0].stream()?;
+        let mut source = DeviceMemory::new(&contexts[0]).allocate::<u8>(64)?;
+        source.fill(1, &near)?;
+        #[expect(unsafe_code, reason = "resets a device")]
+        // SAFETY: nothing but the context was made on the device.
+        unsafe { driver.device(1)?.reset_context() }?;
+        let far = driver.device(1)?.context()?;
+        let stream = far.stream()?;
+        let mut target = DeviceMemory::new(&far).allocate::<u8>(64)?;
+        mesh.copy(&source, &mut target, &stream)?.synchronize()?;
+        source.close()?;
+        target.close()?;
+        // The copy needs one direction. A failure of the other is logged, and seen in the mesh.
+        let missing = PeerError::NotEnabled { from: 0, to: 1, layer: AccessLayer::Contexts };
+        if mesh.is_enabled(0, 1)? { Ok(()) } else { Err(missing.into()) }
     })
 }
 

@@ -101,7 +101,7 @@ fn several_ranks_join_at_once_or_not_at_all() -> TestResult {
         fake.fail(function, 0);
     }
     fake.fail("ncclCommInitRank", 2);
-    let error = nccl_error(nccl.join(&contexts[0], &nccl.unique_id()?, 0, 1));
+    let error = nccl_error(nccl.join_local(&contexts[0], &nccl.local_id(1)?, 0));
     assert!(matches!(error, NcclError::Call { function: "ncclCommInitRank", .. }), "{error}");
     assert_eq!(fake.alive(), 0);
     Ok(())

@@ -1,11 +1,16 @@
 //! Memory that NCCL uses stays until it is done.
 
+use std::thread;
+use std::time::Duration;
+
 use warploom::nccl::Reduction;
-use warploom::{DeviceMemory, DevicePool, Mesh, Topology};
-use warploom_testkit::{TestResult, driver_tests};
+use warploom::{DeviceMemory, DevicePool, LiveSet as _, Mesh, Topology};
+use warploom_sim::Mode;
+use warploom_sim::topology::Topology as Wiring;
+use warploom_testkit::{TestResult, assert_sound, driver_tests, open};
 
 use super::gate::Gate;
-use super::{Alone, with_four};
+use super::{Alone, Fake, four, with_four};
 
 driver_tests! {
     /// Dropped on their home stream while another stream has yet to use them.
@@ -113,4 +118,28 @@ fn copies_of_a_mesh_come_after_work_of_nccl() -> TestResult {
         assert_eq!(copied.download(&other)?, [6; 64]);
         Ok(())
     })
+}
+
+/// NCCL lets one device of a process use the buffers of another, on streams that have not met them: access to
+/// a pool is taken away when these are done.
+#[test]
+fn access_of_a_rank_is_taken_away_after_its_work() -> TestResult {
+    let (machine, driver) = open(Wiring::preset("hgx-a100-4")?, Mode::Threads)?;
+    let fake = Fake::on(&driver);
+    let ranks = four(&fake, &driver)?;
+    let pool = &ranks[0].pool;
+    pool.peers().extend([1, 2])?;
+    let gate = Gate::close(&ranks[3].stream)?;
+    thread::scope(|scope| -> TestResult {
+        let removing = scope.spawn(|| pool.peers().remove(1));
+        thread::sleep(Duration::from_millis(30));
+        assert!(!removing.is_finished() && pool.peers().contains(1)?, "it did not wait");
+        gate.open();
+        assert!(removing.join().map_err(|_| "it panicked")??);
+        Ok(())
+    })?;
+    drop(gate);
+    ranks.into_iter().try_for_each(|rank| rank.communicator.close())?;
+    assert_sound(&machine);
+    Ok(())
 }

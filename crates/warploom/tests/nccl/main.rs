@@ -12,7 +12,7 @@ mod refusals;
 mod sweep;
 
 use fake::Fake;
-use warploom::nccl::{Communicator, Nccl, NcclError};
+use warploom::nccl::{Communicator, Nccl, NcclError, UniqueId};
 use warploom::{Context, DevicePool, Driver, Error, Result, Stream};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
@@ -47,7 +47,7 @@ impl Alone {
     fn on(driver: &Driver) -> Result<Alone> {
         let library = Library::of(driver)?;
         let context = driver.device(0)?.context()?;
-        let communicator = library.nccl.join(&context, &library.nccl.unique_id()?, 0, 1)?;
+        let communicator = library.nccl.join_local(&context, &library.nccl.local_id(1)?, 0)?;
         let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
         Ok(Alone { communicator, context, stream, pool, library })
     }
@@ -58,6 +58,13 @@ struct Rank {
     communicator: Communicator,
     stream: Stream,
     pool: DevicePool,
+}
+
+impl Rank {
+    fn new(communicator: Communicator) -> Result<Rank> {
+        let (stream, pool) = (communicator.context().stream()?, DevicePool::new(communicator.context())?);
+        Ok(Rank { communicator, stream, pool })
+    }
 }
 
 /// Runs a body with a communicator of all four devices of a machine, in every asynchronous mode.
@@ -77,11 +84,7 @@ fn with_four(body: impl Fn(&Fake, &[Rank]) -> TestResult) -> TestResult {
 fn four(fake: &Fake, driver: &Driver) -> Result<Vec<Rank>> {
     let contexts = driver.devices()?.iter().map(|device| device.context()).collect::<Result<Vec<_>>>()?;
     let communicators = fake.nccl()?.join_alone(&contexts)?;
-    let rank = |communicator: Communicator| {
-        let (stream, pool) = (communicator.context().stream()?, DevicePool::new(communicator.context())?);
-        Ok(Rank { communicator, stream, pool })
-    };
-    communicators.into_iter().map(rank).collect()
+    communicators.into_iter().map(Rank::new).collect()
 }
 
 /// A stand-in on a machine where nothing happens that a test does not ask for.
@@ -89,6 +92,24 @@ fn eager(preset: &str) -> TestResult<(Machine, Driver, Fake)> {
     let (machine, driver) = open(Topology::preset(preset)?, Mode::Deterministic(warploom_sim::Order::Eager))?;
     let fake = Fake::on(&driver);
     Ok((machine, driver, fake))
+}
+
+/// Joins as from another process.
+fn join(nccl: &Nccl, context: &Context, id: &UniqueId, rank: u32, size: u32) -> Result<Communicator> {
+    #[expect(unsafe_code, reason = "ranks of the tests do the same, or are refused")]
+    // SAFETY: all ranks are in this process, which compares them.
+    unsafe {
+        nccl.join(context, id, rank, size)
+    }
+}
+
+/// The same for several ranks.
+fn join_all(nccl: &Nccl, id: &UniqueId, size: u32, ranks: &[(u32, &Context)]) -> Result<Vec<Communicator>> {
+    #[expect(unsafe_code, reason = "ranks of the tests do the same, or are refused")]
+    // SAFETY: as above.
+    unsafe {
+        nccl.join_all(id, size, ranks)
+    }
 }
 
 #[track_caller]

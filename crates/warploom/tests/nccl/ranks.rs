@@ -2,13 +2,13 @@
 
 use std::thread;
 
-use warploom::nccl::Reduction;
-use warploom::{Buffer, DevicePool, Result};
+use warploom::nccl::{Communicator, NcclError, Reduction};
+use warploom::{Buffer, Context, DevicePool, Driver, Result};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, assert_sound, open};
 
-use super::{Fake, Rank, with_four};
+use super::{Fake, Rank, join, nccl_error, with_four};
 
 /// A buffer for each rank: rank r has `values(r)`.
 fn each(ranks: &[Rank], values: impl Fn(u32) -> Vec<i32>) -> Result<Vec<Buffer<i32>>> {
@@ -173,36 +173,103 @@ fn messages_go_round_in_a_group() -> TestResult {
     })
 }
 
+/// The rank of a thread: joined, and values that it has at the end.
+fn on_a_thread(driver: &Driver, rank: u32, joined: impl FnOnce(&Context) -> Result<Communicator>) -> Result<Vec<i32>> {
+    let context = driver.device(rank)?.context()?;
+    let communicator = joined(&context)?;
+    let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+    let mut values = pool.upload(&[rank as i32, 1], &stream)?;
+    for _ in 0..10 {
+        communicator.all_reduce_in_place(&mut values, Reduction::Max, &stream)?;
+    }
+    if rank == 0 {
+        communicator.send(&values, 1, &stream)?;
+    } else if rank == 1 {
+        communicator.receive(&mut values, 0, &stream)?;
+    }
+    communicator.all_reduce_in_place(&mut values, Reduction::Sum, &stream)?;
+    let result = values.download(&stream)?;
+    communicator.close()?;
+    Ok(result)
+}
+
+/// The results of four threads.
+fn of_four<T: Send>(rank: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|number| {
+                scope.spawn({
+                    let rank = &rank;
+                    move || rank(number)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    })
+}
+
 #[test]
 fn each_rank_may_have_a_thread_of_its_own() -> TestResult {
     let (machine, driver) = open(Topology::preset("hgx-a100-4")?, Mode::Threads)?;
     let fake = Fake::on(&driver);
-    let (nccl, id) = (fake.nccl()?, fake.nccl()?.unique_id()?);
-    let rank = |rank: u32| -> Result<Vec<i32>> {
-        let context = driver.device(rank)?.context()?;
-        // As from another process: nothing but the text of the id.
-        let communicator = nccl.join(&context, &id.to_string().parse()?, rank, 4)?;
-        let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
-        let mut values = pool.upload(&[rank as i32, 1], &stream)?;
-        for _ in 0..10 {
-            communicator.all_reduce_in_place(&mut values, Reduction::Max, &stream)?;
-        }
-        if rank == 0 {
-            communicator.send(&values, 1, &stream)?;
-        } else if rank == 1 {
-            communicator.receive(&mut values, 0, &stream)?;
-        }
-        communicator.all_reduce_in_place(&mut values, Reduction::Sum, &stream)?;
-        let result = values.download(&stream)?;
-        communicator.close()?;
-        Ok(result)
-    };
-    let results = thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|number| scope.spawn(move || rank(number))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Result<Vec<_>>>()
-    })?;
+    let nccl = fake.nccl()?;
+    let (id, local) = (nccl.unique_id()?, nccl.local_id(4)?);
+    assert_eq!(local.size(), 4);
+    // As from another process: nothing but the text of the id.
+    let joined = |context: &Context, rank| join(&nccl, context, &id.to_string().parse()?, rank, 4);
+    let results = of_four(|rank| on_a_thread(&driver, rank, |context| joined(context, rank)))?;
+    assert_eq!(results, vec![vec![12, 4]; 4]);
+    let results = of_four(|rank| on_a_thread(&driver, rank, |context| nccl.join_local(context, &local, rank)))?;
     assert_eq!(results, vec![vec![12, 4]; 4]);
     assert_eq!(fake.alive(), 0);
+    assert_sound(&machine);
+    Ok(())
+}
+
+/// Ranks that joined without a promise: a call that would write past the end of another's memory is refused.
+#[test]
+fn a_rank_of_a_thread_that_differs_is_refused_and_the_others_memory_is_whole() -> TestResult {
+    let (machine, driver) = open(Topology::preset("hgx-a100-4")?, Mode::Threads)?;
+    let fake = Fake::on(&driver);
+    let (nccl, local) = (fake.nccl()?, fake.nccl()?.local_id(4)?);
+    let joined = of_four(|rank| nccl.join_local(&driver.device(rank)?.context()?, &local, rank))?;
+    let taken = nccl.join_local(joined[1].context(), &local, 1);
+    assert_eq!(nccl_error(taken), NcclError::RankTaken { rank: 1 });
+    let absent = nccl.join_local(joined[1].context(), &local, 4);
+    assert_eq!(nccl_error(absent), NcclError::NoSuchRank { rank: 4, size: 4 });
+    let ranks = joined.into_iter().map(Rank::new).collect::<Result<Vec<_>>>()?;
+    let values = each(&ranks, |rank| vec![rank as i32; 5])?;
+    fake.take_calls();
+    let (ranks, values): (Vec<_>, Vec<_>) = thread::scope(|scope| -> TestResult<_> {
+        let (mut reducing, mut calls) = (Vec::new(), 0);
+        for (number, (rank, mut values)) in ranks.into_iter().zip(values).enumerate() {
+            let communicator = &rank.communicator;
+            if number > 0 {
+                let short = communicator.all_reduce_in_place(values.slice_mut(..3)?, Reduction::Sum, &rank.stream);
+                assert!(matches!(nccl_error(short), NcclError::Mismatch { .. }));
+                let other = communicator.broadcast(values.slice_mut(..4)?, 0, &rank.stream);
+                assert!(matches!(nccl_error(other), NcclError::Mismatch { .. }));
+            }
+            reducing.push(scope.spawn(move || -> Result<(Rank, Buffer<i32>)> {
+                rank.communicator.all_reduce_in_place(values.slice_mut(..4)?, Reduction::Sum, &rank.stream)?;
+                Ok((rank, values))
+            }));
+            // The call of NCCL waits for the other ranks.
+            while calls <= number {
+                let made = fake.take_calls();
+                assert!(
+                    made.iter().all(|call| call.starts_with("ncclAllReduce") && call.contains("count 4")),
+                    "{made:?}"
+                );
+                calls += made.len();
+                thread::yield_now();
+            }
+        }
+        let reduced = reducing.into_iter().map(|thread| thread.join().expect("no panic"));
+        Ok(reduced.collect::<Result<Vec<_>>>()?.into_iter().unzip())
+    })?;
+    assert_eq!(all(&ranks, &values)?, [0, 1, 2, 3].map(|rank| vec![6, 6, 6, 6, rank]));
+    ranks.into_iter().try_for_each(|rank| rank.communicator.close())?;
     assert_sound(&machine);
     Ok(())
 }

@@ -6,7 +6,7 @@ use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, open};
 
-use super::{Alone, Fake, eager, four, nccl_error};
+use super::{Alone, Fake, eager, four, join, join_all, nccl_error};
 
 #[test]
 fn a_library_that_is_too_old_is_refused() -> TestResult {
@@ -37,11 +37,11 @@ fn a_context_that_nccl_cannot_work_in_is_refused() -> TestResult {
     fake.take_calls();
 
     let created = device.create_context(ContextOptions::new())?;
-    assert_eq!(nccl_error(nccl.join(&created, &id, 0, 1)), NcclError::NotPrimary { device: 0 });
+    assert_eq!(nccl_error(join(&nccl, &created, &id, 0, 1)), NcclError::NotPrimary { device: 0 });
 
     let (_other_machine, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let elsewhere = other.device(0)?.context()?;
-    let error = nccl_error(nccl.join(&elsewhere, &id, 0, 1));
+    let error = nccl_error(join(&nccl, &elsewhere, &id, 0, 1));
     assert_eq!(error, NcclError::OtherDriver { driver: other.description().to_owned() });
     assert_eq!(fake.take_calls(), Vec::<String>::new());
     Ok(())
@@ -54,15 +54,15 @@ fn ranks_that_do_not_exist_or_are_taken_are_refused() -> TestResult {
     let id = nccl.unique_id()?;
     fake.take_calls();
     for (rank, size) in [(0, 0), (1, 1), (u32::MAX, 2), (0, u32::MAX)] {
-        assert_eq!(nccl_error(nccl.join(&first, &id, rank, size)), NcclError::NoSuchRank { rank, size });
-        let joined = nccl.join_all(&id, size, &[(rank, &first)]);
+        assert_eq!(nccl_error(join(&nccl, &first, &id, rank, size)), NcclError::NoSuchRank { rank, size });
+        let joined = join_all(&nccl, &id, size, &[(rank, &first)]);
         assert_eq!(nccl_error(joined), NcclError::NoSuchRank { rank, size });
     }
-    assert_eq!(nccl_error(nccl.join_all(&id, 2, &[])), NcclError::NoRanks);
+    assert_eq!(nccl_error(join_all(&nccl, &id, 2, &[])), NcclError::NoRanks);
     assert_eq!(nccl_error(nccl.join_alone(&[])), NcclError::NoRanks);
-    let twice = nccl.join_all(&id, 2, &[(0, &first), (1, &first)]);
+    let twice = join_all(&nccl, &id, 2, &[(0, &first), (1, &first)]);
     assert_eq!(nccl_error(twice), NcclError::SameDevice { device: 0 });
-    let taken = nccl.join_all(&id, 2, &[(1, &first), (1, &second)]);
+    let taken = join_all(&nccl, &id, 2, &[(1, &first), (1, &second)]);
     assert_eq!(nccl_error(taken), NcclError::RankTaken { rank: 1 });
     assert_eq!(fake.take_calls(), Vec::<String>::new());
     Ok(())

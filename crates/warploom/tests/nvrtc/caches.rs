@@ -4,8 +4,9 @@ use std::io;
 use std::sync::{Mutex, MutexGuard};
 
 use warploom::Result;
-use warploom::program::{CacheKey, Cached, MemoryCache, NvrtcError, Program, ProgramCache, Target};
+use warploom::program::{CacheEntry, CacheKey, Cached, MemoryCache, NvrtcError, Program, ProgramCache, Target};
 
+use crate::trusted::entry;
 use crate::{fake, options, program, refusal};
 
 pub(crate) fn key(text: &str) -> CacheKey {
@@ -31,8 +32,8 @@ fn the_second_time_nothing_is_compiled_and_everything_is_as_the_first_time() -> 
 #[test]
 fn many_are_put_at_once() -> io::Result<()> {
     let cache = MemoryCache::new(1 << 20);
-    cache.put_all(&[(key("a"), b"1"), (key("b"), b"2"), (key("a"), b"3")])?;
-    assert_eq!((cache.get(&key("a"))?, cache.get(&key("b"))?), (Some(b"3".to_vec()), Some(b"2".to_vec())));
+    cache.put_all(&[(key("a"), &entry(b"1")), (key("b"), &entry(b"2")), (key("a"), &entry(b"3"))])?;
+    assert_eq!((cache.get(&key("a"))?, cache.get(&key("b"))?), (Some(entry(b"3")), Some(entry(b"2"))));
     Ok(())
 }
 
@@ -110,23 +111,23 @@ fn failed_compilations_are_not_cached() {
 /// A cache of a caller's own, which fails, or has other bytes than it was given.
 #[derive(Default)]
 struct Unreliable {
-    bytes: Mutex<Option<Vec<u8>>>,
+    entry: Mutex<Option<CacheEntry>>,
     fails: bool,
 }
 
 impl Unreliable {
-    fn held(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
-        self.bytes.lock().expect("nobody panics while it is held")
+    fn held(&self) -> MutexGuard<'_, Option<CacheEntry>> {
+        self.entry.lock().expect("nobody panics while it is held")
     }
 }
 
 impl ProgramCache for Unreliable {
-    fn get(&self, _: &CacheKey) -> io::Result<Option<Vec<u8>>> {
+    fn get(&self, _: &CacheKey) -> io::Result<Option<CacheEntry>> {
         if self.fails { Err(io::Error::other("out of reach")) } else { Ok(self.held().clone()) }
     }
 
-    fn put(&self, _: &CacheKey, bytes: &[u8]) -> io::Result<()> {
-        *self.held() = Some(bytes.to_owned());
+    fn put(&self, _: &CacheKey, entry: &CacheEntry) -> io::Result<()> {
+        *self.held() = Some(entry.clone());
         if self.fails { Err(io::Error::other("out of reach")) } else { Ok(()) }
     }
 
@@ -160,7 +161,8 @@ fn damaged_bytes_are_compiled_anew_and_replaced() -> Result<()> {
     // Those of another program, as if keys were mixed up, and some that are cut off.
     assert_eq!(program("b").compile_cached(&nvrtc, Target::Ptx, &cache)?.cached, Cached::Stored);
     assert_eq!(program("b").compile_cached(&nvrtc, Target::Ptx, &cache)?.cached, Cached::Hit);
-    cache.held().as_mut().unwrap().truncate(40);
+    let cut = entry(&cache.held().as_ref().unwrap().as_bytes()[..40]);
+    *cache.held() = Some(cut);
     assert_eq!(program("b").compile_cached(&nvrtc, Target::Ptx, &cache)?.cached, Cached::Stored);
     assert_eq!(program("b").compile_cached(&nvrtc, Target::Ptx, &cache)?.cached, Cached::Hit);
     Ok(())
@@ -170,17 +172,17 @@ fn damaged_bytes_are_compiled_anew_and_replaced() -> Result<()> {
 fn memory_is_limited_and_the_least_recently_used_entry_goes_first() -> io::Result<()> {
     let cache = MemoryCache::new(30);
     for name in ["a", "b", "c"] {
-        cache.put(&key(name), &[1; 10])?;
+        cache.put(&key(name), &entry(&[1; 10]))?;
     }
     cache.get(&key("a"))?;
-    cache.put(&key("d"), &[2; 10])?;
+    cache.put(&key("d"), &entry(&[2; 10]))?;
     let there: Vec<bool> =
         ["a", "b", "c", "d"].map(|name| cache.get(&key(name)).unwrap().is_some()).into_iter().collect();
     assert_eq!(there, [true, false, true, true]);
     assert_eq!((cache.bytes(), cache.len()?), (30, 3));
-    cache.put(&key("a"), &[3; 20])?;
-    assert_eq!((cache.bytes(), cache.get(&key("c"))?, cache.get(&key("a"))?), (30, None, Some(vec![3; 20])));
-    cache.put(&key("a"), &[4; 31])?;
+    cache.put(&key("a"), &entry(&[3; 20]))?;
+    assert_eq!((cache.bytes(), cache.get(&key("c"))?, cache.get(&key("a"))?), (30, None, Some(entry(&[3; 20]))));
+    cache.put(&key("a"), &entry(&[4; 31]))?;
     assert_eq!((cache.bytes(), cache.get(&key("a"))?), (10, None));
     cache.clear()?;
     assert_eq!((cache.bytes(), cache.is_empty()?), (0, true));

@@ -9,23 +9,24 @@ use std::time::{Duration, SystemTime};
 use warploom::program::{CacheKey, Cached, DiskCache, ProgramCache, Target};
 
 use crate::caches::key;
+use crate::trusted::entry;
 use crate::{fake, program};
 
 /// A folder of a test's own, gone when that ends.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("warploom-programs-{name}-{}", std::process::id()));
         fs::remove_dir_all(&path).ok();
         Folder(path)
     }
 
-    fn open(&self, limit: u64) -> DiskCache {
+    pub(crate) fn open(&self, limit: u64) -> DiskCache {
         DiskCache::open(&self.0, limit).expect("the folder can be made")
     }
 
-    fn file(&self, key: &CacheKey) -> PathBuf {
+    pub(crate) fn file(&self, key: &CacheKey) -> PathBuf {
         let digits = key.to_string();
         self.0.join(&digits[..2]).join(&digits[2..])
     }
@@ -71,19 +72,27 @@ fn a_damaged_truncated_or_empty_file_is_compiled_anew() -> warploom::Result<()> 
     Ok(())
 }
 
+/// A folder that only the user may write to, for any umask.
+fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
 #[test]
 fn foreign_files_are_misses() -> io::Result<()> {
     let folder = Folder::new("foreign");
     let cache = folder.open(100);
-    fs::create_dir_all(folder.file(&key("folder")))?;
+    private_folder(&folder.file(&key("folder")))?;
     assert_eq!(cache.get(&key("folder"))?, None);
-    fs::create_dir_all(folder.file(&key("large")).parent().unwrap())?;
+    private_folder(folder.file(&key("large")).parent().unwrap())?;
     fs::write(folder.file(&key("large")), [0; 101])?;
     assert_eq!(cache.get(&key("large"))?, None);
     #[cfg(unix)]
     {
         let link = folder.file(&key("link"));
-        fs::create_dir_all(link.parent().unwrap())?;
+        private_folder(link.parent().unwrap())?;
         std::os::unix::fs::symlink("/dev/zero", link)?;
         assert_eq!(cache.get(&key("link"))?, None);
     }
@@ -95,18 +104,18 @@ fn the_disk_is_limited_and_the_least_recently_used_entry_goes_first() -> io::Res
     let folder = Folder::new("limit");
     let cache = folder.open(30);
     for (name, ago) in [("a", 300), ("b", 200), ("c", 100)] {
-        cache.put(&key(name), &[1; 10])?;
+        cache.put(&key(name), &entry(&[1; 10]))?;
         last_used(&folder.file(&key(name)), ago);
     }
-    assert_eq!(cache.get(&key("a"))?, Some(vec![1; 10]));
-    cache.put(&key("d"), &[2; 10])?;
+    assert_eq!(cache.get(&key("a"))?, Some(entry(&[1; 10])));
+    cache.put(&key("d"), &entry(&[2; 10]))?;
     let there = ["a", "b", "c", "d"].map(|name| cache.get(&key(name)).unwrap().is_some());
     assert_eq!((there, cache.len()?), ([true, false, true, true], 3));
     // As large as the cache: there is room for nothing else. Larger: it goes, and what was there before with
     // it.
-    cache.put(&key("e"), &[3; 30])?;
-    assert_eq!((cache.get(&key("e"))?, cache.len()?), (Some(vec![3; 30]), 1));
-    cache.put(&key("e"), &[4; 31])?;
+    cache.put(&key("e"), &entry(&[3; 30]))?;
+    assert_eq!((cache.get(&key("e"))?, cache.len()?), (Some(entry(&[3; 30])), 1));
+    cache.put(&key("e"), &entry(&[4; 31]))?;
     assert_eq!((cache.get(&key("e"))?, cache.is_empty()?), (None, true));
     Ok(())
 }
@@ -116,7 +125,7 @@ fn keys_are_removed_and_all_is_cleared() -> io::Result<()> {
     let folder = Folder::new("clear");
     let cache = folder.open(1 << 20);
     for name in ["a", "b", "c"] {
-        cache.put(&key(name), name.as_bytes())?;
+        cache.put(&key(name), &entry(name.as_bytes()))?;
     }
     cache.remove(&key("a"))?;
     cache.remove(&key("a"))?;
@@ -135,7 +144,7 @@ fn unfinished_files_of_ended_processes_are_removed_after_an_hour() -> io::Result
     fs::write(&old, "")?;
     fs::write(&new, "")?;
     last_used(&old, 2 * 3600);
-    cache.put(&key("a"), b"a")?;
+    cache.put(&key("a"), &entry(b"a"))?;
     assert!(!old.exists() && new.exists());
     assert_eq!(fs::read_dir(folder.0.join("tmp"))?.count(), 1);
     Ok(())
@@ -147,8 +156,8 @@ fn a_folder_that_vanished_is_made_again() -> io::Result<()> {
     let cache = folder.open(1 << 20);
     fs::remove_dir_all(&folder.0)?;
     assert_eq!(cache.get(&key("a"))?, None);
-    cache.put(&key("a"), b"a")?;
-    assert_eq!(cache.get(&key("a"))?, Some(b"a".to_vec()));
+    cache.put(&key("a"), &entry(b"a"))?;
+    assert_eq!(cache.get(&key("a"))?, Some(entry(b"a")));
     Ok(())
 }
 
@@ -167,7 +176,7 @@ fn a_folder_that_cannot_be_is_an_error() -> io::Result<()> {
 fn folders_and_files_are_for_the_user_alone() -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("private");
-    folder.open(1 << 20).put(&key("a"), b"a")?;
+    folder.open(1 << 20).put(&key("a"), &entry(b"a"))?;
     let file = folder.file(&key("a"));
     for (path, mode) in [(folder.0.as_path(), 0o700), (file.parent().unwrap(), 0o700), (&file, 0o600)] {
         assert_eq!(fs::metadata(path)?.permissions().mode() & 0o777, mode, "{}", path.display());
@@ -186,11 +195,12 @@ fn one_of_several_processes() -> io::Result<()> {
     for round in 0..200_u32 {
         let name = (round % 8).to_string();
         match cache.get(&key(&name))? {
-            Some(bytes) => {
+            Some(found) => {
                 hits += 1;
+                let bytes = found.as_bytes();
                 assert!(bytes.len() >= 900 && bytes.iter().all(|byte| *byte == bytes[0]), "a file that is not whole");
             }
-            None => cache.put(&key(&name), &vec![round.to_le_bytes()[0]; 900 + round as usize])?,
+            None => cache.put(&key(&name), &entry(&vec![round.to_le_bytes()[0]; 900 + round as usize]))?,
         }
         if round % 16 == 0 {
             cache.remove(&key(&name))?;
@@ -216,7 +226,7 @@ fn several_processes_share_a_folder_and_each_file_is_whole() -> io::Result<()> {
         assert!(output.status.success() && said.contains("1 passed"), "{said}");
     }
     let cache = folder.open(4 * 1024);
-    cache.put(&key("last"), &[7; 900])?;
+    cache.put(&key("last"), &entry(&[7; 900]))?;
     assert!(cache.len()? <= 4, "more than the limit was left");
     assert_eq!(fs::read_dir(folder.0.join("tmp"))?.count(), 0);
     Ok(())

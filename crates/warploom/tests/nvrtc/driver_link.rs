@@ -1,9 +1,9 @@
 //! Linking by the driver: LNK-1 to LNK-7 of its backend.
-#![expect(unsafe_code, reason = "loads and launches what was linked")]
+#![expect(unsafe_code, reason = "launches the kernel that was linked")]
 
 use warploom::program::link::Backend;
 use warploom::program::{Architecture, Cached, CodeKind, LinkError, Linker, MemoryCache, ObjectCode};
-use warploom::{Context, DevicePool, Driver, Error, LaunchConfig, Library, Result};
+use warploom::{Context, DevicePool, Driver, Error, LaunchConfig, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
@@ -12,10 +12,12 @@ use warploom_testkit::sweep::Sweep;
 use warploom_testkit::sys::types::CUresult;
 use warploom_testkit::{TestResult, budget, driver_tests};
 
+use crate::trusted;
+
 fn ptx(name: &str, body: &str) -> ObjectCode {
     let lowered = [(format!("&{name}"), format!("_{name}"))];
     let text = format!(".version 8.3\n.target sm_75\n.address_size 64\n{body}");
-    ObjectCode::new(CodeKind::Ptx, name, text).with_lowered_names(lowered)
+    ObjectCode::from_ptx(name, text).expect("it is a text").with_lowered_names(lowered)
 }
 
 /// A kernel that adds 1 with a function that is defined elsewhere.
@@ -68,8 +70,7 @@ driver_tests! {
         assert_eq!((linked.code.kind(), linked.code.name()), (CodeKind::Cubin, "all"));
         assert_eq!(linked.code.lowered_names().count(), 2);
         assert!(linked.log.contains("info    : "), "{}", linked.log);
-        // SAFETY: what the driver has just made.
-        let kernel = unsafe { Library::from_bytes(driver, linked.code.bytes()) }?.kernel("k")?;
+        let kernel = linked.code.load(driver)?.kernel("k")?;
         let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
         let mut number = pool.upload(&[41_u32], &stream)?;
         // SAFETY: the kernel takes a pointer to one number, which it reads and writes.
@@ -95,12 +96,12 @@ driver_tests! {
     fn code_that_no_driver_links_is_refused_before_it_is_called(driver) {
         let context = context(driver)?;
         let architecture = Architecture::compute(90);
-        let lto = ObjectCode::new(CodeKind::LtoIr, "lto", "x");
-        let zero = ObjectCode::new(CodeKind::Ptx, "\0", "x");
+        let lto = trusted::code(CodeKind::LtoIr, "lto", "x");
+        let zero = ObjectCode::from_ptx("\0", "x")?;
         let option = |option: &str| LinkError::UnsupportedOption { names: vec![option.to_owned()] };
         for (linker, expected) in [
             (linker(&context)?, LinkError::NoInputs),
-            (linker(&context)?.input(ptx("e", "")).input(ObjectCode::new(CodeKind::Cubin, "e", [])), LinkError::EmptyInput { name: "e".to_owned() }),
+            (linker(&context)?.input(ptx("e", "")).input(trusted::code(CodeKind::Cubin, "e", [])), LinkError::EmptyInput { name: "e".to_owned() }),
             (Linker::new("", architecture).input(kernel()), LinkError::VirtualArchitecture { architecture }),
             (linker(&context)?.input(lto), LinkError::NotForDrivers { name: "lto".to_owned(), kind: CodeKind::LtoIr }),
             (linker(&context)?.input(zero), LinkError::Zero { text: "\0".to_owned() }),

@@ -7,7 +7,7 @@ use warploom::program::{
 };
 use warploom::{Error, Result};
 
-use crate::{fake_link, options};
+use crate::{fake_link, options, trusted};
 
 #[track_caller]
 fn refusal<T: std::fmt::Debug>(result: Result<T>) -> LinkError {
@@ -19,7 +19,7 @@ fn refusal<T: std::fmt::Debug>(result: Result<T>) -> LinkError {
 
 fn code(kind: CodeKind, name: &str) -> ObjectCode {
     let lowered = [(format!("&{name}"), format!("_{name}"))];
-    ObjectCode::new(kind, name, format!("bytes of {name}")).with_lowered_names(lowered)
+    trusted::code(kind, name, format!("bytes of {name}")).with_lowered_names(lowered)
 }
 
 fn linker() -> Linker {
@@ -66,7 +66,7 @@ fn invalid_links_are_refused_before_nvjitlink_is_called() {
     let wrong = [
         (linker(), Target::Cubin, LinkError::NoInputs),
         (
-            linker().input(ObjectCode::new(CodeKind::Cubin, "e", [])),
+            linker().input(trusted::code(CodeKind::Cubin, "e", [])),
             Target::Cubin,
             LinkError::EmptyInput { name: "e".to_owned() },
         ),
@@ -118,7 +118,7 @@ fn a_cache_has_it_the_second_time_and_the_key_has_everything() -> Result<()> {
         all().optimize(false),
         all().input(code(CodeKind::Ptx, "b")),
         linker().input(code(CodeKind::Ptx, "b")).input(code(CodeKind::LtoIr, "a")),
-        linker().input(ObjectCode::new(CodeKind::LtoIr, "a", "bytes of a")),
+        linker().input(trusted::code(CodeKind::LtoIr, "a", "bytes of a")),
         linker().input(code(CodeKind::Fatbin, "a")),
         Linker::new("other", Architecture::sm(90)).input(code(CodeKind::LtoIr, "a")),
         Linker::new("all", Architecture::sm(80)).input(code(CodeKind::LtoIr, "a")),
@@ -217,7 +217,8 @@ fn missing_symbols_and_wrong_options_are_in_the_log() -> Result<()> {
     let error = refusal(linker().input(kernel).raw("--no-such-option").link(&library, Target::Cubin));
     assert_eq!(error.code(), Some(LinkCode::UNRECOGNIZED_OPTION));
     assert!(error.to_string().contains("unrecognized option: --no-such-option"), "{error}");
-    let garbage = ObjectCode::new(CodeKind::Cubin, "garbage", "garbage");
+    // What has no header of a binary is refused, and nothing in it is followed.
+    let garbage = trusted::code(CodeKind::Cubin, "garbage", "garbage");
     assert!(refusal(linker().input(garbage).link(&library, Target::Cubin)).code().is_some());
     Ok(())
 }

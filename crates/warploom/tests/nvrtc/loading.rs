@@ -1,13 +1,15 @@
 //! Loading compiled code as a library.
-#![expect(unsafe_code, reason = "loads binaries, and launches a kernel")]
+#![expect(unsafe_code, reason = "launches a kernel")]
 
-use warploom::program::{Architecture, CodeKind, CompileOptions, Nvrtc, NvrtcError, ObjectCode, Program, Target};
-use warploom::{DevicePool, Error, JitOptions, LaunchConfig, LibraryError};
+use warploom::program::{
+    Architecture, CodeKind, CompileOptions, Nvrtc, NvrtcError, ObjectCode, Program, Target, UntrustedCode,
+};
+use warploom::{DevicePool, Error, JitOptions, LaunchConfig, Library, LibraryError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, driver_tests, open};
 
-use crate::refusal;
+use crate::{refusal, trusted};
 
 const SCALE: &str = include_str!("../../examples/scale.ptx");
 /// A variable, as a template names it.
@@ -32,7 +34,7 @@ const NUMBERS: &str = ".version 7.0\n.target sm_70\n.address_size 64
 
 fn code(kind: CodeKind, bytes: &str) -> ObjectCode {
     let names = [("scale<float>", "scale"), ("&n::table", "_ZN1n5tableE")];
-    ObjectCode::new(kind, "scale.cu", bytes).with_lowered_names(names.map(|(a, b)| (a.to_owned(), b.to_owned())))
+    trusted::code(kind, "scale.cu", bytes).with_lowered_names(names.map(|(a, b)| (a.to_owned(), b.to_owned())))
 }
 
 driver_tests! {
@@ -74,24 +76,32 @@ driver_tests! {
     }
 
     fn a_text_with_zeros_at_its_end_is_the_same_text(driver) {
+        let (plain, zeros) = (ObjectCode::from_ptx("scale", SCALE)?, ObjectCode::from_ptx("scale", format!("{SCALE}\0\0"))?);
+        assert_eq!(plain, zeros);
         let terminated = code(CodeKind::Ptx, &format!("{SCALE}\0\0"));
         assert_eq!(terminated, code(CodeKind::Ptx, SCALE));
         assert_eq!(terminated.load(driver)?.kernel("scale")?.name(), "scale");
-        // SAFETY: it is a text.
-        assert_eq!(unsafe { terminated.load_binary(driver, JitOptions::new()) }?.kernels()?.len(), 1);
     }
 
-    fn binaries_and_unlinked_code_are_refused_before_the_driver_is_called(driver) {
+    fn unlinked_code_and_binaries_of_unknown_origin_are_refused_before_the_driver_is_called(driver) {
         let calls = driver.count_calls();
-        for kind in [CodeKind::Cubin, CodeKind::Fatbin] {
-            let refused = refusal(code(kind, "binary").load(driver));
-            assert!(matches!(refused, NvrtcError::NotLoadable { kind: of, .. } if of == kind));
-            assert!(refused.to_string().contains("ObjectCode::load_binary"), "{refused}");
-        }
         for kind in [CodeKind::LtoIr, CodeKind::Object, CodeKind::Library] {
-            // SAFETY: it is refused.
-            let refused = refusal(unsafe { code(kind, "binary").load_binary(driver, JitOptions::new()) });
-            assert_eq!(refused.to_string(), format!("scale.cu is {kind}; it has to be linked first, by a Linker"));
+            let refused = refusal(code(kind, "binary").load(driver));
+            assert_eq!(refused.to_string(), format!("scale.cu is {kind}, which drivers do not load; link it first, by a Linker"));
+        }
+        for kind in [CodeKind::Cubin, CodeKind::Fatbin, CodeKind::LtoIr, CodeKind::Object, CodeKind::Library] {
+            let refused = refusal(UntrustedCode::new(kind, "k", b"\x7fELF").into_ptx());
+            assert_eq!(refused, NvrtcError::Untrusted { name: "k".to_owned(), kind });
+        }
+        let refused = refusal(UntrustedCode::new(CodeKind::Ptx, "k", b".version\xff").into_ptx());
+        assert_eq!(refused, NvrtcError::NotUtf8 { name: "k".to_owned(), position: 8 });
+        for (text, expected) in [
+            ("\x7fELF", LibraryError::BinaryText { format: "an ELF file" }),
+            ("a\0b", LibraryError::NulInText { position: 1 }),
+        ] {
+            assert_eq!(ObjectCode::from_ptx("k", text), Err(Error::Library(expected.clone())));
+            assert_eq!(UntrustedCode::new(CodeKind::Ptx, "k", text).into_ptx(), Err(Error::Library(expected.clone())));
+            assert_eq!(Library::from_ptx(driver, text).map(drop), Err(Error::Library(expected)));
         }
         assert_eq!(calls.total(), 0);
     }
@@ -100,8 +110,10 @@ driver_tests! {
 #[test]
 fn code_is_read_from_files() -> TestResult {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx");
-    assert_eq!(ObjectCode::read(CodeKind::Ptx, path)?, ObjectCode::new(CodeKind::Ptx, "scale.ptx", SCALE));
-    let missing = ObjectCode::read(CodeKind::Cubin, "/absent/scale.cubin");
+    let read = UntrustedCode::read(CodeKind::Ptx, path)?;
+    assert_eq!((read.kind(), read.name(), read.bytes()), (CodeKind::Ptx, "scale.ptx", SCALE.as_bytes()));
+    assert_eq!(read.into_ptx()?, ObjectCode::from_ptx("scale.ptx", SCALE)?);
+    let missing = UntrustedCode::read(CodeKind::Cubin, "/absent/scale.cubin");
     assert!(matches!(missing, Err(Error::Library(LibraryError::Unreadable { .. }))), "{missing:?}");
     Ok(())
 }
@@ -123,8 +135,7 @@ fn code_of_nvrtc_runs_on_a_simulated_machine() -> TestResult {
     let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
     for target in [Target::Ptx, Target::Cubin] {
         let code = program.compile(&nvrtc, target)?.code;
-        // SAFETY: NVRTC made it.
-        let kernel = unsafe { code.load_binary(&driver, JitOptions::new()) }?.kernel("axpy<double>")?;
+        let kernel = code.load(&driver)?.kernel("axpy<double>")?;
         let x = pool.upload(&[1.0, 2.0, 3.0], &stream)?;
         let mut y = pool.upload(&[10.0, 20.0, 30.0], &stream)?;
         // SAFETY: three values each.

@@ -4,6 +4,7 @@
 mod caches;
 mod compile;
 mod disk;
+mod disk_trust;
 mod driver_link;
 mod failures;
 mod fake;
@@ -11,10 +12,12 @@ mod fake_link;
 mod fake_nvvm;
 mod link;
 mod loading;
+mod mutations;
 mod nvvm;
 mod precompiled;
 mod real;
 mod real_nvvm;
+mod trusted;
 
 use warploom::program::{Architecture, CompileOptions, NvrtcError, Program};
 use warploom::{Error, Result};

@@ -8,6 +8,7 @@ use warploom::program::{
 
 use crate::fake_nvvm as fake;
 use crate::options;
+use crate::trusted::{self, Modules as _};
 
 const BITCODE: &[u8] = b"BC\xc0\xde";
 
@@ -21,7 +22,7 @@ pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T>) -> NvvmError {
 }
 
 fn program(ir: &str) -> NvvmProgram {
-    NvvmProgram::new("k", ir, options())
+    trusted::program("k", ir, options())
 }
 
 #[test]
@@ -40,9 +41,11 @@ fn modules_are_added_in_order_verified_and_compiled() -> Result<()> {
     let nvvm = fake::open();
     let file = std::env::temp_dir().join(format!("warploom-libdevice-{}.bc", std::process::id()));
     std::fs::write(&file, [BITCODE, b" math"].concat()).expect("there is a folder for it");
-    let libdevice = Libdevice::read(&file);
+    // SAFETY: the stand-in does not look into it.
+    #[expect(unsafe_code, reason = "bitcode of a file")]
+    let libdevice = unsafe { Libdevice::read(&file) };
     std::fs::remove_file(&file).expect("it was there");
-    let given = program("main").module("b", "more").lazy_module("c", BITCODE).libdevice(&libdevice?);
+    let given = program("main").with_module("b", "more").with_lazy_module("c", BITCODE).libdevice(&libdevice?);
     let compiled = given.compile(&nvvm, Target::Ptx)?;
     assert_eq!((compiled.code.kind(), compiled.code.name()), (CodeKind::Ptx, "k"));
     assert_eq!((compiled.log.as_str(), &compiled.cached), ("", &Cached::No));
@@ -87,7 +90,7 @@ fn wrong_ir_and_refused_options_are_errors_with_the_log() {
     assert_eq!(error.to_string(), "k does not compile: NVVM_ERROR_INVALID_IR (6): k (1, 0): parse error");
     let error = refusal(program("old").compile(&nvvm, Target::Ptx));
     assert_eq!(error.code(), Some(NvvmCode::IR_VERSION_MISMATCH));
-    let error = refusal(NvvmProgram::new("k", "x", options().raw("-refused")).compile(&nvvm, Target::Ptx));
+    let error = refusal(trusted::program("k", "x", options().raw("-refused")).compile(&nvvm, Target::Ptx));
     assert_eq!(error.code(), Some(NvvmCode::INVALID_OPTION));
     assert_eq!(
         error.to_string(),
@@ -106,9 +109,9 @@ fn invalid_programs_are_refused_before_libnvvm_is_called() {
         |names: &[&str]| NvvmError::UnsupportedOption { names: names.iter().map(|name| (*name).to_owned()).collect() };
     for (program, expected) in [
         (program(""), NvvmError::EmptyModule { name: name() }),
-        (program("x").lazy_module("k", "; text"), NvvmError::LazyText { name: name() }),
-        (program("x").module("\0", "x"), NvvmError::Zero { what: "a module's name".to_owned(), position: 0 }),
-        (NvvmProgram::new("k", "x", options().raw("--ftz=1").restrict()), unsupported(&["--restrict", "--ftz=1"])),
+        (program("x").with_lazy_module("k", "; text"), NvvmError::LazyText { name: name() }),
+        (program("x").with_module("\0", "x"), NvvmError::Zero { what: "a module's name".to_owned(), position: 0 }),
+        (trusted::program("k", "x", options().raw("--ftz=1").restrict()), unsupported(&["--restrict", "--ftz=1"])),
     ] {
         assert_eq!(refusal(program.compile(&nvvm, Target::Ptx)), expected);
     }
@@ -121,7 +124,7 @@ fn invalid_programs_are_refused_before_libnvvm_is_called() {
 #[test]
 fn whichever_call_fails_is_named_and_leaves_no_program_behind() {
     let nvvm = fake::open();
-    let given = program("x").lazy_module("c", BITCODE);
+    let given = program("x").with_lazy_module("c", BITCODE);
     given.compile(&nvvm, Target::Ptx).expect("nothing fails yet");
     let calls = fake::calls();
     for function in &calls[..calls.len() - 1] {
@@ -176,12 +179,12 @@ fn everything_that_it_is_compiled_from_and_by_is_in_the_key() -> Result<()> {
     assert_eq!(base(&nvvm)?, base(&nvvm)?);
     for other in [
         program("y"),
-        NvvmProgram::new("other", "x", options()),
-        NvvmProgram::new("k", "x", options().flush_to_zero(true)),
-        NvvmProgram::new("k", "x", CompileOptions::new(Architecture::sm(80))),
-        program("x").module("m", BITCODE),
-        program("x").lazy_module("m", BITCODE),
-        program("x").lazy_module("n", BITCODE),
+        trusted::program("other", "x", options()),
+        trusted::program("k", "x", options().flush_to_zero(true)),
+        trusted::program("k", "x", CompileOptions::new(Architecture::sm(80))),
+        program("x").with_module("m", BITCODE),
+        program("x").with_lazy_module("m", BITCODE),
+        program("x").with_lazy_module("n", BITCODE),
     ] {
         keys.push(other.cache_key(&nvvm, Target::Ptx)?);
     }
@@ -201,7 +204,7 @@ fn everything_that_it_is_compiled_from_and_by_is_in_the_key() -> Result<()> {
 #[test]
 fn options_that_write_files_are_not_cached() {
     let nvvm = fake::open();
-    let given = NvvmProgram::new("k", "x", options().raw("-time=file"));
+    let given = trusted::program("k", "x", options().raw("-time=file"));
     let error = refusal(given.compile_cached(&nvvm, Target::Ptx, &MemoryCache::new(1 << 20)));
     assert!(
         matches!(&error, NvvmError::NotCacheable { reason, .. } if reason.starts_with("-time=file writes")),

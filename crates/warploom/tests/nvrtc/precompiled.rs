@@ -9,6 +9,7 @@ use warploom::program::{
     CompileOptions, MemoryCache, Nvrtc, NvrtcCode, NvrtcError, NvrtcVersion, PrecompiledHeader, Program, Target,
 };
 
+use crate::trusted::Precompiled as _;
 use crate::{fake, options, refusal};
 
 fn program(options: CompileOptions) -> Program {
@@ -22,8 +23,8 @@ fn the_outcome_of_a_precompiled_header_comes_with_the_code() -> Result<()> {
         (options(), None),
         (options().create_precompiled_header("file"), Some(PrecompiledHeader::Created)),
         (options().create_precompiled_header("unwritable"), Some(PrecompiledHeader::Failed)),
-        (options().use_precompiled_header("file"), Some(PrecompiledHeader::NotAttempted)),
-        (options().precompiled_headers(), Some(PrecompiledHeader::NotAttempted)),
+        (options().with_precompiled_header("file"), Some(PrecompiledHeader::NotAttempted)),
+        (options().with_precompiled_headers(), Some(PrecompiledHeader::NotAttempted)),
         (options().raw("-create-pch=file"), Some(PrecompiledHeader::NotAttempted)),
     ] {
         assert_eq!(program(options).compile(&nvrtc, Target::Ptx)?.precompiled_header, expected);
@@ -131,7 +132,7 @@ fn only_one_program_at_a_time_has_precompiled_headers_and_others_do_not_wait() {
     let compile: CompileStep = |program, nvrtc| program.compile(nvrtc, Target::Ptx).map(drop);
     let check: CompileStep = |program, nvrtc| program.check_syntax(nvrtc).map(drop);
     for how in [compile, check] {
-        for precompiling in [options().create_precompiled_header("file"), options().precompiled_headers()] {
+        for precompiling in [options().create_precompiled_header("file"), options().with_precompiled_headers()] {
             assert!(!meet(&precompiling, Duration::from_millis(100), how));
         }
         assert!(meet(&options(), Duration::from_secs(30), how));
@@ -142,7 +143,7 @@ fn only_one_program_at_a_time_has_precompiled_headers_and_others_do_not_wait() {
 #[test]
 fn creating_a_header_is_not_cached_and_using_one_needs_a_digest() -> Result<()> {
     let (nvrtc, cache) = (fake::open(), MemoryCache::new(1 << 20));
-    for writes in [options().create_precompiled_header("file"), options().precompiled_headers()] {
+    for writes in [options().create_precompiled_header("file"), options().with_precompiled_headers()] {
         let given = program(writes).files_digest("digest");
         let error = refusal(given.compile_cached(&nvrtc, Target::Ptx, &cache));
         assert!(
@@ -150,7 +151,7 @@ fn creating_a_header_is_not_cached_and_using_one_needs_a_digest() -> Result<()> 
             "{error}"
         );
     }
-    let uses = program(options().use_precompiled_header("file"));
+    let uses = program(options().with_precompiled_header("file"));
     let error = refusal(uses.compile_cached(&nvrtc, Target::Ptx, &cache));
     assert!(matches!(&error, NvrtcError::NotCacheable { reason, .. } if reason.contains("files_digest")), "{error}");
     uses.files_digest("digest").compile_cached(&nvrtc, Target::Ptx, &cache)?;

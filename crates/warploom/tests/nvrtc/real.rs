@@ -6,6 +6,7 @@ use warploom::program::{
     PrecompiledHeader, Program, Severity, Target,
 };
 
+use crate::trusted::Precompiled as _;
 use crate::{options, program, refusal};
 
 const SCALE: &str = "template<typename T> __global__ void scale(T *data, T by) { data[threadIdx.x] *= by; }\n\
@@ -223,11 +224,11 @@ fn headers_are_precompiled_in_as_much_memory_as_that_takes() -> Result<()> {
     assert_eq!(made.precompiled_header, Some(PrecompiledHeader::Created), "{}", made.log);
     assert!(nvrtc.precompiled_heap()? > 4096 && file.is_file());
     assert!(made.log.contains("creating precompiled header file"), "{}", made.log);
-    let used = compile(options().use_precompiled_header(&file))?;
+    let used = compile(options().with_precompiled_header(&file))?;
     assert_eq!(used.precompiled_header, Some(PrecompiledHeader::NotAttempted));
     assert!(used.log.contains("using precompiled header file"), "{}", used.log);
     assert_eq!(used.code.bytes(), made.code.bytes());
-    let quiet = options().precompiled_headers().precompiled_folder(&folder.0).precompiled_messages(false);
+    let quiet = options().with_precompiled_headers().precompiled_folder(&folder.0).precompiled_messages(false);
     assert_eq!(compile(quiet.precompiled_reasons(false).precompiled_templates(false))?.log, "");
     Ok(())
 }

@@ -13,6 +13,7 @@ use warploom_testkit::{TestResult, on_cuda, open};
 
 use crate::nvvm::refusal;
 use crate::options;
+use crate::trusted::{self, Modules as _};
 
 const HEAD: &str = "target triple = \"nvptx64-nvidia-cuda\"\n\
     target datalayout = \"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-\
@@ -59,8 +60,7 @@ fn root() -> String {
 fn squares(driver: &Driver, code: &ObjectCode) -> TestResult {
     let context = driver.device(0)?.context()?;
     let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
-    // SAFETY: libNVVM made it, and nvJitLink linked it.
-    let kernel = unsafe { code.load_binary(driver, warploom::JitOptions::new()) }?.kernel("power")?;
+    let kernel = code.load(driver)?.kernel("power")?;
     let mut values = pool.upload(&[1.0_f32, 2.0, 3.0, 0.5], &stream)?;
     // SAFETY: four values.
     unsafe { kernel.launch(&stream, &LaunchConfig::new(1, 4), (&mut values, 2.0_f32)) }?;
@@ -72,7 +72,7 @@ fn squares(driver: &Driver, code: &ObjectCode) -> TestResult {
 /// older than libNVVM runs the latter alone.
 fn body(driver: &Driver) -> TestResult {
     let nvvm = Nvvm::load()?;
-    let given = NvvmProgram::new("power", power("__nv_powf"), options()).libdevice(&nvvm.libdevice()?);
+    let given = trusted::program("power", power("__nv_powf"), options()).libdevice(&nvvm.libdevice()?);
     let compiled = given.compile(&nvvm, Target::Ptx)?;
     assert!(compiled.code.text().is_some_and(|ptx| ptx.contains(".target sm_90") && !ptx.contains(".extern")));
     if compiled.warnings(driver).is_empty() {
@@ -93,7 +93,7 @@ mod what_libnvvm_compiles_runs {
     #[ignore = "needs libnvvm and libnvJitLink"]
     fn sim() -> TestResult {
         let nvvm = Nvvm::load()?;
-        let ptx = NvvmProgram::new("power", power("__nv_powf"), options()).compile(&nvvm, Target::Ptx)?.code;
+        let ptx = trusted::program("power", power("__nv_powf"), options()).compile(&nvvm, Target::Ptx)?.code;
         // A driver that is as new.
         let mut topology = Topology::preset("h200")?;
         if let Some((9, minor)) = ptx.ptx_version() {
@@ -129,17 +129,17 @@ fn it_says_which_it_is() -> Result<()> {
 fn modules_call_each_other_in_any_order() -> Result<()> {
     let nvvm = Nvvm::load()?;
     let times = format!("{HEAD}\ndefine float @times(float %a, float %b) {{ %c = fmul float %a, %b\n ret float %c }}");
-    let given = NvvmProgram::new("power", power("times"), options());
+    let given = trusted::program("power", power("times"), options());
     let ptx = |program: &NvvmProgram| program.compile(&nvvm, Target::Ptx).map(|compiled| compiled.code);
     let alone = ptx(&given)?;
     assert!(alone.text().is_some_and(|ptx| ptx.contains(".extern .func") && ptx.contains("times")));
-    let whole = ptx(&given.clone().module("times", &times))?;
+    let whole = ptx(&given.clone().with_module("times", &times))?;
     assert!(whole.text().is_some_and(|ptx| !ptx.contains(".extern") && ptx.contains("mul.f32")));
-    let turned = ptx(&NvvmProgram::new("times", &times, options()).module("power", power("times")))?;
+    let turned = ptx(&trusted::program("times", &times, options()).with_module("power", power("times")))?;
     assert!(turned.text().is_some_and(|ptx| !ptx.contains(".extern") && ptx.contains("mul.f32")));
     // A function of libdevice, and no more of libdevice than is used.
     let libdevice = nvvm.libdevice()?;
-    let mathematical = ptx(&NvvmProgram::new("power", power("__nv_powf"), options()).libdevice(&libdevice))?;
+    let mathematical = ptx(&trusted::program("power", power("__nv_powf"), options()).libdevice(&libdevice))?;
     assert!(mathematical.bytes().len() < 100_000 && !mathematical.text().unwrap_or_default().contains("__nv_sinf"));
     Ok(())
 }
@@ -149,7 +149,7 @@ fn modules_call_each_other_in_any_order() -> Result<()> {
 fn it_takes_every_option_that_is_passed_on() -> Result<()> {
     let nvvm = Nvvm::load()?;
     let ptx = |options: CompileOptions| -> Result<String> {
-        let code = NvvmProgram::new("root", root(), options).compile(&nvvm, Target::Ptx)?.code;
+        let code = trusted::program("root", root(), options).compile(&nvvm, Target::Ptx)?.code;
         Ok(code.text().unwrap_or_default().to_owned())
     };
     let exact = ptx(options())?;
@@ -175,7 +175,7 @@ fn it_takes_every_option_that_is_passed_on() -> Result<()> {
 #[ignore = "needs libnvvm"]
 fn refusals_are_in_the_log() -> Result<()> {
     let nvvm = Nvvm::load()?;
-    let refused = |ir: String, options| refusal(NvvmProgram::new("k", ir, options).compile(&nvvm, Target::Ptx));
+    let refused = |ir: String, options| refusal(trusted::program("k", ir, options).compile(&nvvm, Target::Ptx));
     let error = refused(root().replace("%sum, %b", "%sun, %b"), options());
     assert_eq!(error.code(), Some(NvvmCode::INVALID_IR));
     assert!(error.log().is_some_and(|log| log.contains("use of undefined value '%sun'")), "{error}");
@@ -183,7 +183,7 @@ fn refusals_are_in_the_log() -> Result<()> {
     assert_eq!(error.code(), Some(NvvmCode::IR_VERSION_MISMATCH));
     let error = refused(root(), CompileOptions::new(Architecture::sm(10)));
     assert!(error.log().is_some_and(|log| log.contains("-arch=compute_10 is an unsupported option")), "{error}");
-    let doubled = NvvmProgram::new("a", root(), options()).module("b", root());
+    let doubled = trusted::program("a", root(), options()).with_module("b", root());
     assert!(refusal(doubled.compile(&nvvm, Target::Ptx)).log().is_some_and(|log| log.contains("multiply defined")));
     Ok(())
 }
@@ -192,7 +192,7 @@ fn refusals_are_in_the_log() -> Result<()> {
 #[ignore = "needs libnvvm"]
 fn threads_compile_at_once_and_the_cache_gives_the_same() -> Result<()> {
     let (nvvm, cache) = (Nvvm::load()?, MemoryCache::new(1 << 20));
-    let given = NvvmProgram::new("root", root(), options());
+    let given = trusted::program("root", root(), options());
     let codes = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| given.compile(&nvvm, Target::Ptx))).collect();
         threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect::<Result<Vec<_>>>()

@@ -9,6 +9,9 @@ mod capability;
 mod contract;
 mod copies;
 mod failures;
+#[path = "../gate/mod.rs"]
+mod gate;
+mod in_flight;
 mod lifetime;
 mod shape;
 mod sharing;

@@ -1,9 +1,13 @@
 //! Memory resources: their common contract, and each in particular.
 
 mod adaptors;
+mod cached;
 mod contract;
+mod default;
 mod found_pools;
 mod free_after;
+#[path = "../gate/mod.rs"]
+mod gate;
 mod pinned_pool;
 mod pools;
 mod sweeps;

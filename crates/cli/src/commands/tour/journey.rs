@@ -43,6 +43,9 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
     }
     let host_waits = calls.count(Function::cuStreamSynchronize) + calls.count(Function::cuEventSynchronize);
     drop(calls);
+    // The copies are still on their way.
+    pools[0].peers().clear()?;
+    let is_closed = pools[0].peers().is_empty()?;
     let back = traveller.download(&streams[0])?;
     let checks = vec![
         Check::new(
@@ -54,6 +57,10 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
         Check::new(
             "what travelled came home unchanged, and the host waited for no copy",
             back == sent && host_waits == 0,
+        ),
+        Check::new(
+            "access to the pool was taken away when the work that needed it was done",
+            is_closed && back == sent,
         ),
     ];
     let (bytes, pairs) = (BYTES, pairs.len());

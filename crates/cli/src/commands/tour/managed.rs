@@ -1,6 +1,6 @@
 //! Managed memory: the host and the device take turns at one address.
 
-use warploom::{DeviceAttribute, Driver, Function, Host, ManagedMemory, Result, prefetch_batch};
+use warploom::{Advice, DeviceAttribute, Driver, Function, Host, ManagedMemory, Result, advise, prefetch_batch};
 
 use super::{StepResult, noise};
 use crate::report::{Check, Findings};
@@ -23,8 +23,8 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
     let context = device.context()?;
     let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);
     let mut buffers = (0..BUFFERS).map(|_| memory.allocate::<u8>(BYTES)).collect::<Result<Vec<_>>>()?;
+    advise(&buffers, Advice::PreferredLocation(Some((&device).into())))?;
     for buffer in &mut buffers {
-        buffer.set_preferred_location(&device)?;
         buffer.host_mut()?.copy_from_slice(&written);
     }
     let calls = driver.count_calls();

@@ -3,6 +3,7 @@
 //! A step that fails is reported, and the tour goes on: the next one may well work.
 
 mod barrier;
+mod cache;
 mod capture;
 mod copies;
 mod fault;
@@ -40,6 +41,7 @@ pub(crate) fn report(opened: &Opened) -> Tour {
         step("Copies", copies::visit(driver)),
         step("Memory pools", pool::visit(driver)),
         step("A budget, and who keeps the books", resources::visit(driver)),
+        step("A cache of memory", cache::visit(driver)),
         step("Dropped too early, kept too long", lifetimes::visit(driver)),
     ];
     if managed::is_shared(driver).unwrap_or(false) {

@@ -86,7 +86,7 @@ impl<M: Memory + Host> Block<M> {
             let frame = warp.frames.get(index);
             frame.registers.reset(function.counts, &function.cleared);
             (frame.function, frame.depth, frame.base, frame.stack) = (context.function, 0, 0, function.variables);
-            (frame.caller, frame.lanes) = (None, lanes);
+            (frame.caller, frame.ends, frame.lanes) = (None, None, lanes);
             let group = Group { lanes, pc: function.start, frame: index, state: State::Ready, penalty: 0 };
             warp.groups.clear();
             warp.groups.push(group);

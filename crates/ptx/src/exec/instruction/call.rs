@@ -45,9 +45,10 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         let caller = warp.frames.get(at.frame);
         let (depth, size) = (caller.depth + 1, code.functions[caller.function as usize].frame);
+        let allocated = caller.allocated(caller.base + size, lanes);
         // A function without variables needs room, too, or there would be no end to calling it.
-        let base = caller.base + size.max(LEAST_FRAME);
-        let stack = caller.stack.saturating_add(callee.taken);
+        let base = caller.base + (size + allocated.next_multiple_of(16)).max(LEAST_FRAME);
+        let stack = caller.stack.saturating_add(allocated).saturating_add(callee.taken);
         let limit = self.context.stack;
         if stack > limit || base + callee.frame > MAX_LOCAL {
             return Err(stop(warp, at, lanes, TrapKind::Stack { limit: limit.min(MAX_LOCAL) }));
@@ -57,7 +58,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let frame = warp.frames.get(index);
         frame.registers.reset(callee.counts, &callee.cleared);
         (frame.function, frame.depth, frame.lanes) = (function, depth, lanes);
-        (frame.base, frame.stack) = (base, stack);
+        (frame.base, frame.stack, frame.ends) = (base, stack, None);
         frame.caller = Some(Caller { frame: at.frame, call, pc: at.pc + 1 });
         let arguments = &code.calls[call as usize].arguments;
         for (from, to) in arguments.iter().zip(&callee.parameters) {

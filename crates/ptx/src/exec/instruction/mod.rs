@@ -12,4 +12,5 @@ pub(crate) mod mbarrier;
 pub(crate) mod printf;
 pub(crate) mod shared_memory;
 pub(crate) mod special_register;
+pub(crate) mod stack;
 pub(crate) mod thread_memory;

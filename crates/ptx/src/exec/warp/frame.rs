@@ -1,6 +1,7 @@
 //! Call frames of a warp.
 
 use crate::exec::registers::Registers;
+use crate::lanes::{Words, lanes as each};
 
 /// One function that lanes have entered together, until the last of them has left it.
 #[derive(Debug, Default)]
@@ -13,10 +14,20 @@ pub(crate) struct Frame {
     pub(crate) base: u32,
     /// Bytes of the stack that it and those that called it take.
     pub(crate) stack: u32,
+    /// The end of each lane's stack, once the function has allocated memory on it.
+    pub(crate) ends: Option<Box<Words>>,
     /// The frame that called, the call, and where that one goes on.
     pub(crate) caller: Option<Caller>,
     /// The lanes that are in it, or in functions it called.
     pub(crate) lanes: u32,
+}
+
+impl Frame {
+    /// The most bytes that one of some lanes has allocated on the stack, behind `start`.
+    pub(crate) fn allocated(&self, start: u32, lanes: u32) -> u32 {
+        let Some(ends) = &self.ends else { return 0 };
+        each(lanes).map(|lane| ends[lane].saturating_sub(start)).max().unwrap_or(0)
+    }
 }
 
 /// The return address of a frame.

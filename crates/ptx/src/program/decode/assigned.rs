@@ -143,13 +143,23 @@ enum RegisterUse {
 fn register_use(operation: Operation) -> RegisterUse {
     use Operation::{
         Atomic, Barrier, Branch, BranchIndexed, Compute, Exit, Fence, FrameAddress, Load, Nothing, Return, Sleep,
-        Special, Store, Trap,
+        Special, StackAllocate, StackRestore, StackSave, Store, Trap,
     };
     match operation {
-        Compute(_) | Load(_) | Atomic(_) | Special(_) | FrameAddress => RegisterUse::Fills,
-        Store(_) | Barrier(_) | Branch | BranchIndexed | Return | Exit | Trap | Sleep | Fence | Nothing => {
-            RegisterUse::Alone
+        Compute(_) | Load(_) | Atomic(_) | Special(_) | FrameAddress | StackAllocate { .. } | StackSave { .. } => {
+            RegisterUse::Fills
         }
+        Store(_)
+        | StackRestore { .. }
+        | Barrier(_)
+        | Branch
+        | BranchIndexed
+        | Return
+        | Exit
+        | Trap
+        | Sleep
+        | Fence
+        | Nothing => RegisterUse::Alone,
         _ => RegisterUse::Together,
     }
 }

@@ -37,6 +37,7 @@ mod operand;
 mod paths;
 mod pragma;
 mod scope;
+mod stack_memory;
 mod synchronize;
 mod table;
 mod tensor_map;

@@ -2,7 +2,7 @@
 
 use super::{
     Decoded, Decoder, Modifiers, arithmetic, atomic, bits, cluster, compare, convert, extreme, float, flow, fragment,
-    matrix, memory, memory_barrier, synchronize, tensor_map, video,
+    matrix, memory, memory_barrier, stack_memory, synchronize, tensor_map, video,
 };
 use crate::syntax::Instruction;
 
@@ -72,6 +72,9 @@ table! {
     "selp" => compare::select,
     "slct" => compare::select_by_sign,
     "bra" => flow::branch,
+    "alloca" => stack_memory::allocate,
+    "stacksave" => stack_memory::save,
+    "stackrestore" => stack_memory::restore,
     "brx" => flow::branch_indexed,
     "call" => flow::call,
     "ret" => flow::leave,

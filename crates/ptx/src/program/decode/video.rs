@@ -46,10 +46,11 @@ fn signed(modifiers: &mut Modifiers) -> Decoded<bool> {
     found.ok_or(Why::Missing("`.u32` or `.s32` for each operand"))
 }
 
-/// Takes the types of the result, `a` and `b`; a comparison has no type of its own.
+/// Takes the types of the result, `a` and `b`; the result of a comparison has the type of `a`.
 fn types(modifiers: &mut Modifiers, is_comparison: bool) -> Decoded<[bool; 3]> {
-    let result = !is_comparison && signed(modifiers)?;
-    Ok([result, signed(modifiers)?, signed(modifiers)?])
+    let first = signed(modifiers)?;
+    let a = if is_comparison { first } else { signed(modifiers)? };
+    Ok([first, a, signed(modifiers)?])
 }
 
 /// An operand, without the part that it names behind a dot.

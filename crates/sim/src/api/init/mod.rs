@@ -7,6 +7,7 @@ mod lookup;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
 
+use warploom_sys::MEMORY_ANNOTATIONS_ID;
 use warploom_sys::types::{
     CUflushGPUDirectRDMAWritesScope, CUflushGPUDirectRDMAWritesTarget, CUmoduleLoadingMode, CUresult, CUuuid,
 };
@@ -74,11 +75,15 @@ pub(crate) fn cuGetErrorString(call: &Call<'_>, code: CUresult, text: Ptr<*const
     tell(call, code, text, status_text)
 }
 
-/// Export tables, undocumented and used by the CUDA runtime. None are simulated, so every identifier is
-/// unknown.
+/// Export tables, undocumented and used by the CUDA runtime. None of them is simulated: every identifier is
+/// unknown but that of the memory annotations, on a machine that checks.
 pub(crate) fn cuGetExportTable(call: &Call<'_>, table: Ptr<*const c_void>, id: ConstPtr<CUuuid>) -> Status {
     table.required()?;
-    id.read()?;
+    if id.read()? == MEMORY_ANNOTATIONS_ID
+        && let Some(annotations) = call.core().annotations()
+    {
+        return table.write(std::ptr::from_ref(annotations).cast());
+    }
     table.write(std::ptr::null())?;
     Err(call.refuse(INVALID_VALUE, "export tables are undocumented and not simulated"))
 }

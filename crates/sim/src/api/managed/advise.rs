@@ -58,7 +58,7 @@ impl Advice {
                 }
             }
             // The node of the calling thread is kept as a plain node.
-            Advice::Preferred(request) => page.preferred = request.map(|request| request.place.into()),
+            Advice::Preferred(request) => page.preferred = request,
             Advice::AccessedBy(place, true) => {
                 page.accessed_by.insert(place);
             }

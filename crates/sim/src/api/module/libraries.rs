@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_uint, c_void};
 
 use warploom_sys::types::{CUdeviceptr, CUjit_option, CUkernel, CUlib_st, CUlibrary, CUlibraryOption, CUmodule};
 
-use super::load::{binary_of, module_of, read_file, target};
+use super::load::{binary_of, compiled, module_of, read_file, target};
 use super::options::Options;
 use super::{NOT_FOUND, variables};
 use crate::ffi::handle::{Handle, LibraryHandle, ModuleHandle};
@@ -30,8 +30,9 @@ fn check_options(call: &Call<'_>, names: Ptr<CUlibraryOption>, count: c_uint) ->
     Ok(())
 }
 
-/// Needs no context. The code for the current device, or for the first, is checked now; other code when a
-/// device needs it.
+/// Needs no context. The code for the current device, or for the first, is compiled now; other code when a
+/// device needs it. Code that cannot be compiled is loaded, too, with the compiler's log; the error comes from
+/// the calls that ask for a kernel, a module or a variable, as on an H200.
 fn load(
     call: &Call<'_>,
     out: Ptr<CUlibrary>,
@@ -40,15 +41,12 @@ fn load(
 ) -> Status {
     out.required()?;
     let mut world = call.world();
-    let current = call.current().ok().and_then(|context| world.contexts().get(context));
-    let target = target(call, current.map_or(0, |context| context.device.into()));
+    let target = target(call, current_device(call, &world).into());
     let max_registers = options.max_registers(call)?;
-    let loaded = image().and_then(|image| {
-        let image = image.bounded(max_registers);
-        Binary::load(&image, target).map(|binary| (image, binary))
-    });
-    let (image, binary) = options.tell(call, loaded)?;
-    let library = world.code_mut().add_library(image, target.architecture, binary);
+    let image = image().map(|image| image.bounded(max_registers));
+    let binary = image.as_ref().map_err(Refusal::clone).and_then(|image| Binary::load(image, target));
+    options.write_logs(binary.as_ref().err())?;
+    let library = world.code_mut().add_library(image, target.architecture, binary.ok());
     out.write(library.ok_or(OUT_OF_MEMORY)?.as_raw())
 }
 
@@ -85,7 +83,8 @@ pub(crate) fn cuLibraryLoadFromFile(
     let path = path.text()?;
     check_options(call, library_options, library_count)?;
     let options = Options::new(call, options, values, count)?;
-    load(call, out, options, || read_file(path))
+    let bytes = read_file(path).map_err(|refusal| call.refuse(refusal.code, refusal.reason))?;
+    load(call, out, options, || Image::from_bytes(&bytes))
 }
 
 fn named(library: Ptr<CUlib_st>) -> LibraryHandle {
@@ -105,11 +104,16 @@ pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: Ptr<CUlib_st>) -> Status
     Ok(())
 }
 
-/// The names of a library's kernels, for the current device or for the first one.
-fn names(call: &Call<'_>, world: &mut Guard<'_>, library: LibraryHandle) -> Status<Vec<String>> {
+/// The current device, or the first.
+fn current_device(call: &Call<'_>, world: &Guard<'_>) -> u16 {
     let current = call.current().ok().and_then(|context| world.contexts().get(context));
-    let device = current.map_or(0, |context| context.device);
-    let binary = binary_of(call, world, library, device)?;
+    current.map_or(0, |context| context.device)
+}
+
+/// The names of a library's kernels for the current device; none if the code cannot be compiled for it.
+fn names(call: &Call<'_>, world: &mut Guard<'_>, library: LibraryHandle) -> Status<Vec<String>> {
+    let device = current_device(call, world);
+    let Ok(binary) = compiled(call, world, library, device)? else { return Ok(Vec::new()) };
     Ok(binary.program.kernels().map(|kernel| kernel.name().to_owned()).collect())
 }
 
@@ -122,7 +126,8 @@ pub(crate) fn cuLibraryGetKernel(
     out.required()?;
     let name = name.text()?;
     let mut world = call.world();
-    if !names(call, &mut world, named(library))?.iter().any(|known| known == name) {
+    let device = current_device(call, &world);
+    if binary_of(call, &mut world, named(library), device)?.find(name).is_none() {
         return Err(call.refuse(NOT_FOUND, format!("the library has no kernel `{name}`")));
     }
     out.write(world.code_mut().kernel_of(named(library), name)?.as_raw())
@@ -212,8 +217,7 @@ pub(crate) fn cuLibraryGetManaged(
     let name = name.text()?;
     variables::wanted(call, address, bytes)?;
     let (mut world, handle) = (call.world(), named(library));
-    let current = call.current().ok().and_then(|context| world.contexts().get(context));
-    let device = current.map_or(0, |context| context.device);
+    let device = current_device(call, &world);
     let binary = binary_of(call, &mut world, handle, device)?;
     let placed = world.place_managed(call, handle, device, &binary.program)?;
     let start = placed.get(name).copied();

@@ -9,7 +9,7 @@ use super::NOT_FOUND;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, LibraryHandle, ModuleHandle};
 use crate::ffi::status::{INVALID_HANDLE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::code::image::{Image, Refusal, Target};
+use crate::machine::code::image::{Refusal, Target};
 use crate::machine::code::{Binary, Module};
 use crate::machine::core::Guard;
 use crate::topology::number;
@@ -22,12 +22,10 @@ pub(super) fn target(call: &Call<'_>, device: usize) -> Target {
     Target { architecture, driver: topology.driver_version }
 }
 
-/// Reads a file as an image.
-pub(super) fn read_file(path: &str) -> Result<Image, Refusal> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Refusal::new(CUresult::CUDA_ERROR_FILE_NOT_FOUND, format!("{path} cannot be read: {error}"))
-    })?;
-    Image::from_bytes(&bytes)
+/// Reads a file with an image.
+pub(super) fn read_file(path: &str) -> Result<Vec<u8>, Refusal> {
+    std::fs::read(path)
+        .map_err(|error| Refusal::new(CUresult::CUDA_ERROR_FILE_NOT_FOUND, format!("{path} cannot be read: {error}")))
 }
 
 /// Creates a module in a context, with its variables.
@@ -73,23 +71,35 @@ pub(super) fn module_of(
     instantiate(call, world, context, binary, Some(library))
 }
 
-/// A library's program for a device, decoded at first use.
+/// A library's program for a device, decoded at first use; an error if it cannot be compiled.
 pub(super) fn binary_of(
     call: &Call<'_>,
     world: &mut Guard<'_>,
     library: LibraryHandle,
     device: u16,
 ) -> Status<Arc<Binary>> {
+    let compiled = compiled(call, world, library, device)?;
+    compiled.map_err(|refusal| call.refuse_with_advice(refusal.code, refusal.reason, refusal.advice))
+}
+
+/// A library's program for a device, or the reason why it cannot be compiled.
+pub(super) fn compiled(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    library: LibraryHandle,
+    device: u16,
+) -> Status<Result<Arc<Binary>, Refusal>> {
     let target = target(call, device.into());
     let found = call.object(world.code().libraries(), library, INVALID_HANDLE)?;
     if let Some(binary) = found.binaries.get(&target.architecture) {
-        return Ok(Arc::clone(binary));
+        return Ok(Ok(Arc::clone(binary)));
     }
-    let loaded = Binary::load(&found.image, target);
-    let binary =
-        Arc::new(loaded.map_err(|refusal| call.refuse_with_advice(refusal.code, refusal.reason, refusal.advice))?);
-    world.code_mut().add_binary(library, target.architecture, Arc::clone(&binary));
-    Ok(binary)
+    let loaded = found.image.as_ref().map_err(Refusal::clone).and_then(|image| Binary::load(image, target));
+    let loaded = loaded.map(Arc::new);
+    if let Ok(binary) = &loaded {
+        world.code_mut().add_binary(library, target.architecture, Arc::clone(binary));
+    }
+    Ok(loaded)
 }
 
 /// The function of a module's kernel, whose handle is created at first use.

@@ -38,7 +38,7 @@ fn load(
 
 pub(crate) fn cuModuleLoad(call: &Call<'_>, out: Ptr<CUmodule>, path: ConstPtr<c_char>) -> Status {
     let path = path.text()?;
-    load(call, out, Options::NONE, || read_file(path))
+    load(call, out, Options::NONE, || Image::from_bytes(&read_file(path)?))
 }
 
 pub(crate) fn cuModuleLoadData(call: &Call<'_>, out: Ptr<CUmodule>, image: ConstPtr<c_void>) -> Status {

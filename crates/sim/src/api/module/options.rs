@@ -94,14 +94,19 @@ impl Options {
         self.values.write_at(size, std::ptr::without_provenance_mut(written))
     }
 
+    /// Writes the outcome of a compilation to the caller's logs.
+    pub(super) fn write_logs(&self, refusal: Option<&Refusal>) -> Status {
+        self.write(ERRORS, refusal.map_or("", |refusal| &refusal.log))?;
+        self.write(INFORMATION, "")?;
+        match self.position(CUjit_option::CU_JIT_WALL_TIME) {
+            Some(time) => self.values.write_at(time, std::ptr::null_mut()),
+            None => Ok(()),
+        }
+    }
+
     /// Writes the outcome of a load to the caller's logs and to the machine's.
     pub(super) fn tell<T>(&self, call: &Call<'_>, outcome: Result<T, Refusal>) -> Status<T> {
-        let log = outcome.as_ref().err().map_or("", |refusal| &refusal.log);
-        self.write(ERRORS, log)?;
-        self.write(INFORMATION, "")?;
-        if let Some(time) = self.position(CUjit_option::CU_JIT_WALL_TIME) {
-            self.values.write_at(time, std::ptr::null_mut())?;
-        }
+        self.write_logs(outcome.as_ref().err())?;
         outcome.map_err(|refusal| call.refuse_with_advice(refusal.code, refusal.reason, refusal.advice))
     }
 }

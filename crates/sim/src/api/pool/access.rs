@@ -103,6 +103,8 @@ pub(crate) fn cuMemPoolSetAccess(
         }
     }
     pool.peers = peers;
+    // Kernels that run see the change.
+    world.memory_mut().note_access_change();
     Ok(())
 }
 

@@ -21,7 +21,7 @@ use super::pending_kernels::{PendingFree, UnorderedFree};
 use super::report::{FindingKind, KernelFault, KernelHazard, RacedMemory};
 use super::streams::{Recording, Watch, missing, missing_edge};
 use crate::memory::shadow::{Access, AccessKind, NodeSite, StreamInfo, Touched};
-use crate::memory::{Allocation, Registry, Touch};
+use crate::memory::{Registry, Touch};
 
 /// A kernel's place among all other ops.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl Checker {
 /// Names the allocation of global memory, and turns addresses into its bytes.
 fn name_memory(registry: &Registry, memory: &mut RacedMemory, bytes: &mut Range<u64>) {
     let found = match memory {
-        RacedMemory::Global => registry.containing(bytes.start).and_then(Allocation::info),
+        RacedMemory::Global => registry.containing(bytes.start).and_then(|found| found.info_at(bytes.start)),
         _ => None,
     };
     if let Some(allocation) = found {

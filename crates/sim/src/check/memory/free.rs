@@ -46,15 +46,21 @@ impl Checker {
         let Some(allocation) = memory.at_mut(base) else { return Ok(()) };
         let access = Access::new(known.next(), AccessKind::Free, stream);
         let mut conflicts = Vec::new();
-        let size = allocation.size;
+        let (base, size, side) = (allocation.base, allocation.size, allocation.side);
         // Unmapping one of several mappings ends no memory, only a way to it.
         let is_last = virtual_memory.is_only_mapping(&allocation.backing);
         if let Some(shadow) = virtual_memory.shadow_of(allocation).filter(|_| is_last) {
             shadow.conflicts(0..size, &access, known, &mut conflicts);
         }
         let born = allocation.tracked.as_ref().map(|tracked| &tracked.born);
-        let early = born.filter(|born| !known.includes(born.epoch)).map(|born| missing_since_birth(born, stream));
-        if conflicts.is_empty() && early.is_none() {
+        let early =
+            born.filter(|born| !known.includes(born.epoch)).map(|born| missing_since_birth(born.stream, stream));
+        // A block that went back in the order of another stream.
+        let blocks = allocation.tracked.as_ref().and_then(|tracked| tracked.blocks.as_ref());
+        let whole = 0..size;
+        let released = blocks.into_iter().flat_map(|blocks| blocks.released(&whole));
+        let unordered: Vec<_> = released.filter(|released| !known.includes(released.free.epoch)).cloned().collect();
+        if conflicts.is_empty() && early.is_none() && unordered.is_empty() {
             return Ok(());
         }
         let mut found = Vec::new();
@@ -65,6 +71,12 @@ impl Checker {
                 let missing = missing_edge(&allocation.made, &free).unwrap_or(missing);
                 let (user, allocation) = (free.clone(), allocation.clone());
                 found.push(FindingKind::UseBeforeAllocation { user, allocation, bytes: 0..size, missing });
+            }
+            for released in unordered {
+                let (user, block) = (released.free.operation(None), released.block.info(base, side));
+                let missing = Some(missing(released.free.stream, stream));
+                let (free, bytes) = (free.clone(), 0..block.bytes);
+                found.push(FindingKind::UseAfterFree { user, free, allocation: block, bytes, missing });
             }
             for Conflict { first, bytes } in conflicts {
                 let (wait, user) = (missing(first.stream, stream), first.operation(None));

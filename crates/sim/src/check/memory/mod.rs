@@ -1,5 +1,6 @@
 //! Checks of memory by address: frees, bounds and leaks.
 
+mod blocks;
 mod free;
 mod leaks;
 mod outside;

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use warploom_sys::Function;
+
 use super::finding::{Finding, FindingKind, LeakOwner, Leaked, MissingWait};
 use super::kernels::RacedMemory;
 use crate::memory::shadow::{AccessKind, AllocationInfo, Frame, GraphNode, Operation, StreamInfo, StreamKind};
@@ -25,6 +27,9 @@ struct Named<'a>(&'a Operation);
 impl Display for Named<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match (self.0.function, self.0.call) {
+            (Some(Function::cuGetExportTable), Some(call)) => {
+                write!(formatter, "the program's own allocator (call {call})")
+            }
             (Some(function), Some(call)) => match &self.0.node {
                 Some(node) => write!(formatter, "{node} in {} (call {call})", function.name()),
                 None => write!(formatter, "{} (call {call})", function.name()),

@@ -1,12 +1,12 @@
 //! The wait that is missing between two operations.
 
 use crate::check::report::MissingWait;
-use crate::memory::shadow::{Access, Operation, StreamInfo};
+use crate::memory::shadow::{Operation, StreamInfo};
 
-/// The wait that would order a use behind the allocation. Memory that a thread allocates is there for its
-/// streams at once; only another thread can come too early.
-pub(in crate::check) fn missing_since_birth(born: &Access, user: Option<StreamInfo>) -> MissingWait {
-    match born.stream {
+/// The wait that would order a use behind the allocation, by the stream that allocated. Memory that a thread
+/// allocates is there for its streams at once; only another thread can come too early.
+pub(in crate::check) fn missing_since_birth(born: Option<StreamInfo>, user: Option<StreamInfo>) -> MissingWait {
+    match born {
         Some(stream) => missing(Some(stream), user),
         None => MissingWait::HostAfterHost,
     }

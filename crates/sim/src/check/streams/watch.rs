@@ -9,7 +9,7 @@ use super::order::{by_addition, missing, missing_edge, missing_since_birth};
 use crate::check::checker::{Checker, Parts};
 use crate::check::pending_kernels::PendingKernels;
 use crate::check::report::{FindingKind, Findings, MissingWait};
-use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Operation, Shadow};
+use crate::memory::shadow::{Access, AccessKind, AllocationInfo, Conflict, DISCARD_LIMIT, Operation, Owner, Shadow};
 use crate::memory::{Allocation, Side, SimAddress, Touch};
 
 /// Recording of accesses, once they have been compared with those in shadow memory.
@@ -104,12 +104,19 @@ impl<'a, 'p> Watch<'a, 'p> {
             && let Some(allocation) = self.parts.memory.containing_mut(at)
         {
             let behind = end.min(allocation.end());
+            let (behind, born) = match block_at(allocation, at) {
+                Some((until, Some(born))) => (behind.min(until), Some(born)),
+                Some((until, None)) => {
+                    let behind = behind.min(until);
+                    self.found_absent(at..behind);
+                    at = behind;
+                    continue;
+                }
+                None => (behind, allocation.tracked.as_ref().map(|tracked| tracked.born.epoch)),
+            };
             let range = at - allocation.base..behind - allocation.base;
             let mut conflicts = Vec::new();
-            let mut is_early = false;
-            if let Some(tracked) = &allocation.tracked {
-                is_early = !self.known.is_unsure() && !self.known.includes(tracked.born.epoch);
-            }
+            let is_early = born.is_some_and(|born| !self.known.is_unsure() && !self.known.includes(born));
             if let Some(shadow) = self.parts.virtual_memory.shadow_of(allocation) {
                 match &mut self.recording {
                     Recording::Off => shadow.conflicts(range.clone(), &self.access, self.known, &mut conflicts),
@@ -141,8 +148,35 @@ impl<'a, 'p> Watch<'a, 'p> {
         }
     }
 
+    /// Reports an access to bytes of an allocation of blocks that no block has.
+    fn found_absent(&mut self, addresses: Range<u64>) {
+        if self.known.is_unsure() {
+            return;
+        }
+        let user = self.access.operation(self.findings.caller().as_ref());
+        let Some(found) = self.parts.memory.containing(addresses.start) else { return };
+        let Some(blocks) = found.tracked.as_ref().and_then(|tracked| tracked.blocks.as_ref()) else { return };
+        let (base, side, bytes) = (found.base, found.side, addresses.end - addresses.start);
+        let kind = match blocks.owner(addresses.start - base).0 {
+            Owner::Lent(_) => return,
+            Owner::Released(released) => {
+                let (allocation, free) = (released.block.info(base, side), released.free.operation(None));
+                let bytes = addresses.start - allocation.address..addresses.end - allocation.address;
+                FindingKind::UseAfterFree { user, free, allocation, bytes, missing: None }
+            }
+            Owner::Unowned(Some(near)) => {
+                let allocation = near.info(base, side);
+                let start = addresses.start.wrapping_sub(allocation.address).cast_signed();
+                let wanted = start..start.saturating_add_unsigned(bytes);
+                FindingKind::OutOfBounds { user, allocation, wanted, outside: bytes }
+            }
+            Owner::Unowned(None) => FindingKind::WildPointer { user, address: addresses.start, bytes },
+        };
+        self.found.push(kind);
+    }
+
     fn found_race(&mut self, address: u64, Conflict { first, bytes }: Conflict) {
-        let Some(allocation) = self.parts.memory.containing(address).and_then(Allocation::info) else { return };
+        let Some((allocation, bytes)) = self.named(address, bytes) else { return };
         let caller = self.findings.caller();
         let second = self.access.operation(caller.as_ref());
         let is_same_call = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
@@ -167,11 +201,20 @@ impl<'a, 'p> Watch<'a, 'p> {
         }
     }
 
+    /// The allocation of an address for a report, or the block of it, and bytes of the allocation as bytes of
+    /// that.
+    fn named(&self, address: u64, bytes: Range<u64>) -> Option<(AllocationInfo, Range<u64>)> {
+        let found = self.parts.memory.containing(address)?;
+        let info = found.info_at(address)?;
+        let shift = info.address - found.base;
+        let end = (bytes.end - shift).min(info.bytes);
+        Some((info, bytes.start - shift..end))
+    }
+
     fn found_early(&mut self, address: u64, bytes: Range<u64>) {
-        let Some(found) = self.parts.memory.containing(address) else { return };
-        let (Some(allocation), Some(tracked)) = (found.info(), &found.tracked) else { return };
+        let Some((allocation, bytes)) = self.named(address, bytes) else { return };
         let user = self.access.operation(self.findings.caller().as_ref());
-        let wait = || missing_since_birth(&tracked.born, self.access.stream);
+        let wait = || missing_since_birth(allocation.made.stream, self.access.stream);
         let missing = missing_edge(&allocation.made, &user).unwrap_or_else(wait);
         let is_known = self.found.iter().any(|kind| {
             matches!(kind, FindingKind::UseBeforeAllocation { allocation: there, .. } if there.id == allocation.id)
@@ -215,8 +258,8 @@ impl<'a, 'p> Watch<'a, 'p> {
         let Some(found) = self.parts.memory.containing(first.start) else { return };
         // Of managed memory nothing else is known, because the host writes it unseen.
         let is_managed = found.is_managed();
-        let Some(allocation) = found.info() else { return };
         let bytes = first.start - found.base..first.end - found.base;
+        let Some((allocation, bytes)) = self.named(first.start, bytes) else { return };
         let total: u64 = missing.iter().map(|gap| gap.end - gap.start).sum();
         let rest = self.found.iter_mut().find_map(|kind| match kind {
             FindingKind::UninitialisedRead { allocation: there, total, .. } if there.id == allocation.id => Some(total),
@@ -242,7 +285,16 @@ impl<'a, 'p> Watch<'a, 'p> {
         while at < end
             && let Some(allocation) = self.parts.memory.containing_mut(at)
         {
-            let (base, behind) = (allocation.base, end.min(allocation.end()));
+            let (base, mut behind) = (allocation.base, end.min(allocation.end()));
+            match block_at(allocation, at) {
+                Some((until, Some(_))) => behind = behind.min(until),
+                // It was reported that no block has them.
+                Some((until, None)) => {
+                    at = behind.min(until);
+                    continue;
+                }
+                None => {}
+            }
             let is_managed = allocation.is_managed();
             let is_hosts = allocation.side == Side::Host || allocation.is_host_accessible() || is_managed;
             let (start, range) = (allocation.place(at), at - base..behind - base);
@@ -292,4 +344,15 @@ impl<'a, 'p> Watch<'a, 'p> {
             at = behind;
         }
     }
+}
+
+/// If the program hands out blocks of an allocation: the address up to which the bytes from `at` on belong
+/// together and, if a block has them, its birth.
+fn block_at(allocation: &Allocation, at: u64) -> Option<(u64, Option<Epoch>)> {
+    let (owner, until) = allocation.tracked.as_ref()?.blocks.as_ref()?.owner(at - allocation.base);
+    let born = match owner {
+        Owner::Lent(block) => Some(block.born.epoch),
+        Owner::Released(_) | Owner::Unowned(_) => None,
+    };
+    Some((allocation.base.saturating_add(until), born))
 }

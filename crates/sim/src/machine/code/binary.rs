@@ -45,7 +45,9 @@ impl Binary {
             tracing::warn!(target: "warploom::sim", "PTX {warning}");
         }
         let names = program.kernels().map(|kernel| CString::new(kernel.name()).unwrap_or_default()).collect();
-        Ok(Self { program, names, architecture: target.architecture, max_registers: image.max_registers })
+        // Machine code keeps the registers that it was compiled with.
+        let max_registers = image.max_registers.filter(|_| !is_cubin);
+        Ok(Self { program, names, architecture: target.architecture, max_registers })
     }
 
     /// Number of kernels.

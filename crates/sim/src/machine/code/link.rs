@@ -11,6 +11,8 @@ use crate::machine::objects::Object;
 /// The inputs of a link.
 pub(crate) struct Link {
     pub(crate) target: Target,
+    /// The bound on the registers of a thread, for parts without one of their own.
+    pub(crate) max_registers: Option<u32>,
     pub(crate) parts: Vec<Part>,
     pub(crate) state: LinkState,
     pub(crate) logs: Logs,

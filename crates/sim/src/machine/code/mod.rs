@@ -19,7 +19,7 @@ pub(crate) use launch_state::{LaunchState, MOST_ARGUMENT_BYTES};
 pub(crate) use link::{Link, LinkState, Log, Logs};
 pub(crate) use settings::Settings;
 
-use image::Image;
+use image::{Image, Refusal};
 
 use crate::ffi::handle::{ContextHandle, FunctionHandle, KernelHandle, LibraryHandle, ModuleHandle, kind};
 use crate::ffi::status::{INVALID_HANDLE, OUT_OF_MEMORY, Status};
@@ -63,7 +63,8 @@ pub(crate) struct Function {
 
 /// A library: code without a context.
 pub(crate) struct Library {
-    pub(crate) image: Image,
+    /// The image, or the reason why it is none.
+    pub(crate) image: Result<Image, Refusal>,
     /// The decoded programs, by architecture.
     pub(crate) binaries: BTreeMap<u32, Arc<Binary>>,
     pub(crate) modules: BTreeMap<ContextHandle, ModuleHandle>,
@@ -137,9 +138,15 @@ impl Code {
         Ok(handle)
     }
 
-    /// Adds a library with its program for an architecture; `None` if all handles are used.
-    pub(crate) fn add_library(&mut self, image: Image, architecture: u32, binary: Binary) -> Option<LibraryHandle> {
-        let binaries = BTreeMap::from([(architecture, Arc::new(binary))]);
+    /// Adds a library with its program for an architecture, if it could be compiled; `None` if all handles are
+    /// used.
+    pub(crate) fn add_library(
+        &mut self,
+        image: Result<Image, Refusal>,
+        architecture: u32,
+        binary: Option<Binary>,
+    ) -> Option<LibraryHandle> {
+        let binaries = binary.map(|binary| (architecture, Arc::new(binary))).into_iter().collect();
         let (modules, kernels, managed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         self.libraries.insert(Library { image, binaries, modules, kernels, managed })
     }

@@ -132,6 +132,18 @@ impl Shadow {
         before.into_iter().chain(self.stretches.range(bytes.clone())).flat_map(|(_, stretch)| &stretch.accesses)
     }
 
+    /// Forgets all that is known of a range: its bytes are uninitialised, and all accesses to it are over.
+    pub(crate) fn renew(&mut self, bytes: Range<u64>) {
+        self.split(bytes.start);
+        self.split(bytes.end);
+        let inside: Vec<u64> = self.stretches.range(bytes.clone()).map(|(start, _)| *start).collect();
+        for start in inside {
+            self.stretches.remove(&start);
+        }
+        self.written.remove(bytes.clone());
+        self.discarded.remove(bytes);
+    }
+
     /// Makes a stretch that reaches across `at` two.
     fn split(&mut self, at: u64) {
         let Some((_, stretch)) = self.stretches.range_mut(..at).next_back().filter(|(_, stretch)| stretch.end > at)
@@ -222,6 +234,19 @@ mod tests {
         let mut writer = Toucher::new(4);
         writer.0.join(&readers[1].0);
         assert_eq!(writer.touch(&mut shadow, 0..8, Write), [(1, 0..8), (3, 0..8)]);
+    }
+
+    #[test]
+    fn a_renewed_range_has_no_accesses_and_no_written_bytes() {
+        let (mut shadow, mut one, mut other) = (Shadow::default(), Toucher::new(1), Toucher::new(2));
+        one.touch(&mut shadow, 0..30, Write);
+        shadow.written.add(0..30);
+        shadow.renew(10..20);
+        assert_eq!(other.touch(&mut shadow, 10..20, Write), []);
+        assert_eq!(other.touch(&mut shadow, 0..30, Read), [(1, 0..10)]);
+        let mut gaps = Vec::new();
+        shadow.written.gaps(0..30, |gap| gaps.push(gap));
+        assert_eq!(gaps, [10..20]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! compared with it and both can be reported.
 
 mod access;
+mod blocks;
 mod bytes;
 mod discards;
 mod freed;
@@ -15,6 +16,7 @@ mod touched;
 mod tracked;
 
 pub(crate) use access::{Access, Conflict};
+pub(crate) use blocks::{Block, Owner};
 pub(crate) use bytes::Shadow;
 pub(crate) use discards::{DISCARD_FILL, DISCARD_LIMIT};
 pub(crate) use freed::FreedAllocations;

@@ -9,7 +9,8 @@ use warploom_sys::Function;
 pub struct Operation {
     /// The number of the call among the machine's calls, from 1; the same program makes the same numbers.
     pub call: Option<u64>,
-    /// The function; none for an access by the host itself.
+    /// The function; none for an access by the host itself. A block that a program hands out itself, by
+    /// memory annotations, is allocated and freed by `cuGetExportTable`, which found them.
     #[serde(serialize_with = "as_optional_name")]
     pub function: Option<Function>,
     /// Its kind of access.

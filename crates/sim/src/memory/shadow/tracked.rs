@@ -1,6 +1,7 @@
 //! The history of an allocation while its machine checks: its birth and the accesses since.
 
 use super::access::Access;
+use super::blocks::Blocks;
 use super::bytes::Shadow;
 
 /// The birth of an allocation, and the accesses to it.
@@ -10,10 +11,12 @@ pub(crate) struct Tracked {
     /// The accesses to it; those of a mapping are with the physical allocation, for all its mappings
     /// together.
     pub(crate) shadow: Shadow,
+    /// The blocks of it that the program hands out itself, once it has said so.
+    pub(crate) blocks: Option<Box<Blocks>>,
 }
 
 impl Tracked {
     pub(crate) fn new(born: Access) -> Box<Self> {
-        Box::new(Self { born, shadow: Shadow::default() })
+        Box::new(Self { born, shadow: Shadow::default(), blocks: None })
     }
 }

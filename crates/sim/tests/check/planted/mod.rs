@@ -5,6 +5,7 @@
 //! mode: the bug is found, in the same words, whatever order the work runs in, and the fixed twin is quiet
 //! and leaves nothing behind.
 
+mod annotations;
 mod batches;
 mod bench;
 mod blocks;

@@ -1,12 +1,13 @@
 //! Findings in a line each, from their typed parts, with the bench's own names for streams and memory.
 
+use warploom_testkit::driver::Function;
 use warploom_testkit::sim::{FindingKind, Leaked, MissingWait, Operation};
 
 use super::bench::Bench;
 
 /// An operation: `cuMemsetD8Async on A`, or `memset 1 on A` for the node with that number of a graph.
 fn by(bench: &Bench, operation: &Operation) -> String {
-    let function = operation.function.map_or("the host", |function| function.name());
+    let function = operation.function.map_or("the host", named);
     let who =
         operation.node.as_ref().map_or_else(|| function.to_owned(), |node| format!("{} {}", node.kind, node.node));
     match &operation.stream {
@@ -88,7 +89,7 @@ pub(crate) fn line(bench: &Bench, kind: &FindingKind) -> String {
 /// The words that a finding's text must contain, the name of every participant included.
 pub(crate) fn essentials(kind: &FindingKind) -> Vec<String> {
     let call = |operation: &Operation| match (operation.function, operation.call) {
-        (Some(function), Some(call)) => format!("{} (call {call})", function.name()),
+        (Some(function), Some(call)) => format!("{} (call {call})", named(function)),
         _ => "the host's own access".to_owned(),
     };
     match kind {
@@ -125,4 +126,9 @@ pub(crate) fn essentials(kind: &FindingKind) -> Vec<String> {
         FindingKind::Leak { made, .. } => vec![call(made)],
         _ => Vec::new(),
     }
+}
+
+/// A function as findings name it. The program's own allocator is found by `cuGetExportTable`.
+fn named(function: Function) -> &'static str {
+    if function == Function::cuGetExportTable { "the program's own allocator" } else { function.name() }
 }

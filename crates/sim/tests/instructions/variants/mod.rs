@@ -12,5 +12,6 @@ pub(crate) mod matrix;
 pub(crate) mod product;
 pub(crate) mod sparse;
 pub(crate) mod video;
+pub(crate) mod video_parts;
 pub(crate) mod warp;
 pub(crate) mod wmma;

@@ -5,15 +5,19 @@
 //! | [`Limited`] | hands out no more than so many bytes |
 //! | [`Counted`] | counts allocations |
 //! | [`Logged`] | tells `tracing` of every call |
+//! | [`Cached`] | keeps freed memory for the next allocations; only of stream-ordered resources |
 //!
-//! They stand on any resource, one's own and each other included, and are resources themselves. Each is made
-//! with `ordered` or with `synchronous`, by the kind of the resource below.
+//! They stand on any resource, one's own and each other included, and are resources themselves. The first
+//! three are made with `ordered` or with `synchronous`, by the kind of the resource below.
 #![expect(unsafe_code, reason = "hands on memory that other resources answer for")]
 
+mod cached;
 mod counted;
 mod limited;
 mod logged;
 
+pub(in crate::memory) use cached::BlockCache;
+pub use cached::{CacheOptions, CacheStatistics, Cached, OtherStreams};
 pub use counted::{Counted, Counts};
 pub use limited::Limited;
 pub use logged::Logged;
@@ -50,6 +54,10 @@ macro_rules! adaptors {
 
             fn is_managed(&self) -> bool {
                 self.below.is_managed()
+            }
+
+            fn is_annotated(&self) -> bool {
+                self.below.is_annotated()
             }
 
             fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {

@@ -159,7 +159,7 @@ impl Allocation {
     }
 }
 
-/// Gives memory back to a stream-ordered resource. A pool is called directly.
+/// Gives memory back to a stream-ordered resource. Pools and caches are called directly.
 ///
 /// # Safety
 ///
@@ -170,6 +170,7 @@ unsafe fn free_ordered(resource: &AnyOrdered, (address, bytes): (CUdeviceptr, us
     unsafe {
         match resource {
             AnyOrdered::Pool(pool) => pool.deallocate_raw(address, bytes, order),
+            AnyOrdered::Cache(cache, block) => cache.free(address, *block, order),
             AnyOrdered::Other(resource) => resource.deallocate_raw(address, bytes, order),
         }
     }

@@ -355,7 +355,10 @@ impl Allocation {
             Owner::Ordered { home, .. } if home == stream => Ok(()),
             // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
-            _ => self.uses.meet(stream, self.home()),
+            _ => {
+                self.note_accessor(stream.device());
+                self.uses.meet(stream, self.home())
+            }
         }
     }
 
@@ -364,8 +367,17 @@ impl Allocation {
     pub(in crate::memory) fn meet_launches(&self, stream: &Stream) -> Result<()> {
         match &self.owner {
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
-            _ => self.uses.meet_launches(stream, self.home()),
+            _ => {
+                self.note_accessor(stream.device());
+                self.uses.meet_launches(stream, self.home())
+            }
         }
+    }
+
+    /// Has the memory's device remember that work of a device is going to use it.
+    #[inline]
+    pub(in crate::memory) fn note_accessor(&self, accessor: &Device) {
+        self.context().device().note_accessor(accessor);
     }
 
     /// Records the access that was enqueued on a stream that has met the memory.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ptr::without_provenance_mut;
 
-use warploom_driver::sys::types::{CUmem_advise as Advice, CUmem_range_attribute as Attribute};
+use warploom_driver::sys::types::CUmem_range_attribute as Attribute;
 
 use super::ManagedRange;
 use super::driver_location::{NOWHERE, from_ordinal};
@@ -48,8 +48,7 @@ impl<'a> AccessedBy<'a> {
     }
 
     fn advise(&self, set: bool, element: &Location) -> Result<()> {
-        let advice = if set { Advice::CU_MEM_ADVISE_SET_ACCESSED_BY } else { Advice::CU_MEM_ADVISE_UNSET_ACCESSED_BY };
-        self.range.advise(advice, Some(element))
+        self.range.advise_mapping(set, element)
     }
 
     /// Takes back changes, the last first, and returns `true` if everything is as it was before.

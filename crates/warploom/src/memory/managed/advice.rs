@@ -40,8 +40,9 @@ impl<'a> ManagedRange<'a> {
 
     /// The preferred location of all of it; `None` without one, or if its parts differ.
     ///
-    /// A driver may know less than it was told: one was seen to accept a NUMA node, of a host that has but
-    /// one, without effect.
+    /// A NUMA node is read back as it was named, [`Host::NumaCurrent`](crate::Host::NumaCurrent) included, by
+    /// drivers that keep it. On a host with a single node a driver need not: one of CUDA 13.0 with an H200
+    /// accepts the advice and answers that there is none, while it does remember a prefetch to that node.
     ///
     /// # Errors
     ///
@@ -99,6 +100,12 @@ impl<'a> ManagedRange<'a> {
         AccessedBy::new(*self)
     }
 
+    /// Keeps it mapped for a location, or no longer.
+    pub(super) fn advise_mapping(&self, set: bool, location: &Location) -> Result<()> {
+        let advice = if set { Advice::CU_MEM_ADVISE_SET_ACCESSED_BY } else { Advice::CU_MEM_ADVISE_UNSET_ACCESSED_BY };
+        self.advise(advice, Some(location))
+    }
+
     /// Refuses memory that is not managed, and empty ranges.
     pub(super) fn check_advisable(&self, what: &'static str) -> Result<()> {
         self.check_managed(what, None)?;
@@ -119,7 +126,7 @@ impl<'a> ManagedRange<'a> {
     }
 
     /// `true` if the driver's locations have a kind.
-    fn is_tagged(&self) -> bool {
+    pub(super) fn is_tagged(&self) -> bool {
         self.driver().supports(Function::cuMemAdvise_v2)
     }
 

@@ -74,6 +74,20 @@ pub enum ManagedError {
         error: Box<Error>,
     },
 
+    /// Advice about one of several ranges failed.
+    #[error(
+        "advice about item {index} failed, and {}: {error}",
+        if *undone { "that about the items before it is as it was" } else { "not everything could be taken back" }
+    )]
+    AdviceFailed {
+        /// The item, from 0 on.
+        index: usize,
+        /// `true` if the advice about the items before it was restored.
+        undone: bool,
+        /// The error of the item.
+        error: Box<Error>,
+    },
+
     /// The batch has no ranges.
     #[error("a batch of 0 ranges; give it at least 1")]
     EmptyBatch,

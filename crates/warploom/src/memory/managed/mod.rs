@@ -18,6 +18,7 @@
 
 mod accessed_by;
 mod advice;
+mod advise;
 mod batch;
 mod buffer;
 mod discard;
@@ -33,6 +34,7 @@ mod state;
 mod whole_buffer;
 
 pub use accessed_by::AccessedBy;
+pub use advise::{Advice, advise};
 pub use buffer::ManagedBuffer;
 pub use discard::{discard_batch, discard_prefetch_batch};
 pub use error::ManagedError;

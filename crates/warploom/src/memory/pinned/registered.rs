@@ -148,6 +148,8 @@ impl<T: DeviceCopy> Scope<T> {
         }
         let flags = flags | CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
         let memory = with_exposed_provenance_mut(address as usize);
+        // In another mode, a capture on this thread or any other would be invalidated.
+        let _relaxed = RelaxedMode::new(context.driver());
         let _current = context.current()?;
         // SAFETY: the memory is there, and `_current` keeps the context current.
         unsafe { context.driver().cuMemHostRegister_v2(memory, bytes, flags) }?;

@@ -6,7 +6,7 @@
 //! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory), [`ManagedMemory`](crate::ManagedMemory), [`VirtualMemory`](crate::VirtualMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
 //!
 //! [`Limited`](crate::Limited), [`Counted`](crate::Counted) and [`Logged`](crate::Logged) stand on any of
-//! them.
+//! them, and [`Cached`](crate::Cached) on those that allocate in the order of a stream.
 //!
 //! A resource of your own implements one of the first traits, on addresses; an `Arc` of it is then used like
 //! the others, for buffers of any type. Generic code says which kind it needs: the two take different

@@ -56,6 +56,13 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
         false
     }
 
+    /// `true` if it tells a driver that checks programs of the blocks that it hands out
+    /// ([`Driver::memory_annotations`](crate::Driver::memory_annotations)); a cache above it does not tell of
+    /// parts of them.
+    fn is_annotated(&self) -> bool {
+        false
+    }
+
     /// `true` if a device other than the context's may use the memory by itself; `None` if every context with
     /// peer access to the context may.
     ///

@@ -8,7 +8,7 @@
 //! Memory that stays on its home stream has none of this: one load says so. It starts with the first other
 //! stream, and then takes a lock a use.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::allocation_ref::AllocationRef;
 use crate::{CaptureError, Result, Stream};
@@ -36,6 +36,8 @@ struct Known {
     all: Vec<Use>,
     /// The stream that frees the memory, if not the home stream.
     order: Option<Stream>,
+    /// Goes with the allocation; observers hold it weakly.
+    watched: Option<Arc<()>>,
 }
 
 struct Use {
@@ -92,6 +94,11 @@ impl Uses {
     /// Frees in the order of another stream than the home.
     pub(super) fn set_order(&self, stream: &Stream) {
         self.lock().order = Some(stream.clone());
+    }
+
+    /// Lets an observer know when the allocation goes.
+    pub(super) fn watch(&self) -> Weak<()> {
+        Arc::downgrade(self.lock().watched.get_or_insert_default())
     }
 
     /// The stream that frees the memory, if not the home stream.
@@ -178,7 +185,7 @@ impl Uses {
     /// freed on instead of the home.
     pub(super) fn end(&mut self, home: Option<&Stream>) -> (Vec<Stream>, Option<Stream>) {
         let Some(known) = self.0.take() else { return (Vec::new(), None) };
-        let Known { all, order } = known.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Known { all, order, .. } = known.into_inner().unwrap_or_else(PoisonError::into_inner);
         let streams = all.into_iter().map(|met| met.stream);
         (streams.filter(|stream| Some(stream) != home && is_alive(stream)).collect(), order)
     }
@@ -300,6 +307,7 @@ fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&AllocationR
     }
     for ((allocation, _), conflicts) in operands.iter().zip(&found) {
         if !allocation.is_at_home(stream) {
+            allocation.note_accessor(stream.device());
             allocation.uses().saw(stream, conflicts);
         }
     }

@@ -1,14 +1,15 @@
 //! Compiling through a cache.
 
-use super::{CacheKey, ProgramCache, entry};
+use super::{CacheKey, CacheTrustError, ProgramCache, entry};
 use crate::Result;
 use crate::program::{Cached, Compiled, Linked, Nvrtc, ObjectCode, Program, Target};
 
 impl Program {
     /// The cached code, or else compiles the program and caches the result.
     ///
-    /// A cache that fails, or has a damaged entry, costs time and nothing else: the program is compiled, and
-    /// [`Compiled::cached`] has the cache's error. A program that does not compile is not cached.
+    /// A cache that fails, has a damaged entry, or is not [trusted](super::DiskCache) costs time and nothing
+    /// else: the program is compiled, and [`Compiled::cached`] has the reason. A program that does not
+    /// compile is not cached.
     ///
     /// Files that the source includes by their full path are not noticed: give a
     /// [`files_digest`](Program::files_digest) then.
@@ -65,8 +66,8 @@ pub(in crate::program) fn through<T: Kept>(
 ) -> Result<T> {
     let mut trouble = None;
     match cache.get(key) {
-        Ok(bytes) => {
-            if let Some((code, log)) = bytes.and_then(|bytes| entry::decode(key, &bytes)) {
+        Ok(entry) => {
+            if let Some((code, log)) = entry.and_then(|entry| entry::decode(key, &entry)) {
                 return Ok(T::of(code, log, Cached::Hit));
             }
         }
@@ -77,7 +78,15 @@ pub(in crate::program) fn through<T: Kept>(
     let stored = cache.put(key, &entry::encode(key, made.code(), made.log()));
     made.is_now(match trouble.map_or(stored, Err) {
         Ok(()) => Cached::Stored,
-        Err(error) => Cached::Failed { why: error.to_string() },
+        Err(error) => failure(error),
     });
     Ok(made)
+}
+
+/// The cache's error: the reason that a disk cache was not trusted, or any other.
+fn failure(error: std::io::Error) -> Cached {
+    match error.downcast::<CacheTrustError>() {
+        Ok(reason) => Cached::Untrusted { reason },
+        Err(error) => Cached::Failed { why: error.to_string() },
+    }
 }

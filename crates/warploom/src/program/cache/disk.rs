@@ -1,4 +1,5 @@
 //! A cache in a folder, shared by processes.
+#![expect(unsafe_code, reason = "trusts entries in files that only the user may write to")]
 
 use std::ffi::OsString;
 use std::fs::{self, File, FileTimes, OpenOptions};
@@ -7,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use super::{CacheKey, ProgramCache};
+use super::trust::{check, check_path};
+use super::{CacheEntry, CacheKey, ProgramCache};
 
 /// A file that is still written to is not older than this; an older one was left behind by a process that
 /// ended.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// Keeps bytes in files of a folder, up to a total size; the least recently used entry goes first.
+/// Keeps entries in files of a folder, up to a total size; the least recently used entry goes first.
 ///
 /// ```text
 /// FOLDER/3f/9c…       an entry: the key in hexadecimal, after two digits
@@ -24,19 +26,34 @@ const STALE: Duration = Duration::from_secs(3600);
 /// renamed, so that it is there whole or not at all; when it was last used is its time of modification. The
 /// limit is enforced by each writer, and may be exceeded until it has done so.
 ///
-/// The folder and its files are for the user alone. Every user with write access to it can have code run: do
-/// not share it.
+/// # Trust
+///
+/// Code in an entry is loaded and linked without further checks: a user with write access to the folder can
+/// have code run by this process. So an entry is used only if
+///
+/// - the folder, the folder in it and the file belong to the user that the process runs as, or to root, and
+///   neither their group nor others may write to them. They are made that way, and checked at every use, on
+///   Unix; otherwise there is a [`CacheTrustError`](super::CacheTrustError), and the program is compiled as
+///   without a cache;
+/// - the key in it is the one asked for, and its digest is that of its content: damage is found.
+///
+/// The user, root, and all programs that they run are trusted. Folders above this one are not checked: nobody
+/// else should be able to rename it.
 ///
 /// ```
-/// use warploom::program::{CacheKey, DiskCache, ProgramCache};
+/// use warploom::program::{Cached, DiskCache, Linker, ObjectCode};
+/// use warploom::Driver;
 ///
-/// # fn main() -> std::io::Result<()> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("warploom-example-{}", std::process::id()));
-/// let key = CacheKey::builder("example").part("what", b"a text").finish();
-/// DiskCache::open(&folder, 64 << 20)?.put(&key, b"bytes")?;
-/// let later = DiskCache::open(&folder, 64 << 20)?;
-/// assert_eq!(later.get(&key)?.as_deref(), Some(&b"bytes"[..]));
-/// # std::fs::remove_dir_all(folder)
+/// let context = Driver::open(&warploom_sim::Machine::preset("h200")?)?.device(0)?.context()?;
+/// let ptx = ".version 8.3\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }";
+/// let linker = Linker::new("k", context.device().compute_capability()?).input(ObjectCode::from_ptx("k", ptx)?);
+/// linker.link_cached_by_driver(&context, &DiskCache::open(&folder, 64 << 20)?)?;
+/// let later = linker.link_cached_by_driver(&context, &DiskCache::open(&folder, 64 << 20)?)?;
+/// assert_eq!(later.cached, Cached::Hit);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok(())
 /// # }
 /// ```
 #[derive(Debug)]
@@ -56,9 +73,11 @@ impl DiskCache {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be made.
+    /// If the folder cannot be made, and a [`CacheTrustError`](super::CacheTrustError) in an error of the
+    /// kind `PermissionDenied` if other users may write to it.
     pub fn open(folder: impl Into<PathBuf>, limit: u64) -> io::Result<DiskCache> {
         let cache = DiskCache { folder: folder.into(), limit };
+        check_path(&cache.folder)?;
         make_folder(&cache.unfinished())?;
         cache.sweep();
         Ok(cache)
@@ -87,6 +106,12 @@ impl DiskCache {
         let digits = key.to_string();
         let (first, rest) = digits.split_at(2);
         self.folder.join(first).join(rest)
+    }
+
+    /// Refuses an entry's folders if other users may write to them.
+    fn check_folders(&self, path: &Path) -> io::Result<()> {
+        check_path(&self.folder)?;
+        path.parent().map_or(Ok(()), check_path)
     }
 
     /// All entries, without those that other processes remove meanwhile.
@@ -136,12 +161,13 @@ impl DiskCache {
         file.sync_all()?;
         drop(file);
         path.parent().map_or(Ok(()), make_folder)?;
+        self.check_folders(path)?;
         fs::rename(temporary, path)
     }
 }
 
 impl ProgramCache for DiskCache {
-    fn get(&self, key: &CacheKey) -> io::Result<Option<Vec<u8>>> {
+    fn get(&self, key: &CacheKey) -> io::Result<Option<CacheEntry>> {
         let path = self.path(key);
         // Opening what is no file may wait for ever, and what is larger than the cache is none of its own.
         match fs::symlink_metadata(&path) {
@@ -149,22 +175,28 @@ impl ProgramCache for DiskCache {
             Ok(_) => return Ok(None),
             Err(error) => return absent(error, None),
         }
+        self.check_folders(&path)?;
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) => return absent(error, None),
         };
+        check(&path, &file.metadata()?)?;
         let mut bytes = Vec::new();
         (&file).take(self.limit).read_to_end(&mut bytes)?;
         // If that is not permitted, the entry is only evicted sooner.
         file.set_times(FileTimes::new().set_modified(SystemTime::now())).ok();
-        Ok(Some(bytes))
+        // SAFETY: only this user and root have written to the file and its folders, which they are trusted
+        // with: both could change this very program. The key and the digest are compared by the caller.
+        Ok(Some(unsafe { CacheEntry::from_bytes(bytes) }))
     }
 
-    fn put(&self, key: &CacheKey, bytes: &[u8]) -> io::Result<()> {
+    fn put(&self, key: &CacheKey, entry: &CacheEntry) -> io::Result<()> {
+        let bytes = entry.as_bytes();
         if bytes.len() as u64 > self.limit {
             return self.remove(key);
         }
         let (temporary, path) = (self.unfinished().join(unique()), self.path(key));
+        check_path(&self.folder)?;
         // Someone may have removed the folder since it was opened.
         make_folder(&self.unfinished())?;
         if let Err(error) = self.write(&temporary, &path, bytes) {

@@ -5,9 +5,9 @@ use std::fmt;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{CacheKey, ProgramCache};
+use super::{CacheEntry, CacheKey, ProgramCache};
 
-/// Keeps bytes in memory, up to a total size; the least recently used entry goes first.
+/// Keeps entries in memory, up to a total size; the least recently used entry goes first.
 pub struct MemoryCache {
     limit: usize,
     held: Mutex<AllocationRef>,
@@ -23,7 +23,7 @@ struct AllocationRef {
 }
 
 struct Entry {
-    bytes: Vec<u8>,
+    kept: CacheEntry,
     used: u64,
 }
 
@@ -50,7 +50,7 @@ impl AllocationRef {
     fn take(&mut self, key: &CacheKey) {
         if let Some(entry) = self.entries.remove(key) {
             self.order.remove(&entry.used);
-            self.bytes -= entry.bytes.len();
+            self.bytes -= entry.kept.as_bytes().len();
         }
     }
 
@@ -61,31 +61,32 @@ impl AllocationRef {
 }
 
 impl ProgramCache for MemoryCache {
-    fn get(&self, key: &CacheKey) -> io::Result<Option<Vec<u8>>> {
+    fn get(&self, key: &CacheKey) -> io::Result<Option<CacheEntry>> {
         let held = &mut *self.held();
         let now = held.next_use();
         let Some(entry) = held.entries.get_mut(key) else { return Ok(None) };
         held.order.remove(&entry.used);
         held.order.insert(now, *key);
         entry.used = now;
-        Ok(Some(entry.bytes.clone()))
+        Ok(Some(entry.kept.clone()))
     }
 
-    fn put(&self, key: &CacheKey, bytes: &[u8]) -> io::Result<()> {
+    fn put(&self, key: &CacheKey, entry: &CacheEntry) -> io::Result<()> {
         let held = &mut *self.held();
         held.take(key);
-        if bytes.len() > self.limit {
+        let bytes = entry.as_bytes().len();
+        if bytes > self.limit {
             return Ok(());
         }
-        while held.bytes > self.limit - bytes.len() {
+        while held.bytes > self.limit - bytes {
             let Some((_, oldest)) = held.order.first_key_value() else { break };
             let oldest = *oldest;
             held.take(&oldest);
         }
         let used = held.next_use();
-        held.entries.insert(*key, Entry { bytes: bytes.to_owned(), used });
+        held.entries.insert(*key, Entry { kept: entry.clone(), used });
         held.order.insert(used, *key);
-        held.bytes += bytes.len();
+        held.bytes += bytes;
         Ok(())
     }
 

@@ -6,55 +6,62 @@ mod entry;
 mod key;
 mod memory;
 mod sha256;
+mod trust;
 
 use std::io;
 
 pub(super) use compile::through;
 pub use disk::DiskCache;
+pub use entry::CacheEntry;
 pub use key::{CacheKey, KeyBuilder};
 pub use memory::MemoryCache;
+pub use trust::CacheTrustError;
 
-/// Keeps bytes by key, and may forget any of them at any time: [`MemoryCache`], [`DiskCache`], or one of your
-/// own.
+/// Keeps entries by key, and may forget any of them at any time: [`MemoryCache`], [`DiskCache`], or one of
+/// your own.
 ///
 /// Entries are checked before use, so that a cache need not detect damage. There is no `contains`: its answer
 /// could be outdated before it arrives.
 ///
 /// ```
-/// use warploom::program::{CacheKey, MemoryCache, ProgramCache};
+/// use warploom::program::{Cached, Linker, MemoryCache, ObjectCode, ProgramCache};
+/// use warploom::Driver;
 ///
-/// # fn main() -> std::io::Result<()> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let context = Driver::open(&warploom_sim::Machine::preset("h200")?)?.device(0)?.context()?;
+/// let ptx = ".version 8.3\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }";
+/// let linker = Linker::new("k", context.device().compute_capability()?).input(ObjectCode::from_ptx("k", ptx)?);
 /// let cache = MemoryCache::new(1 << 20);
-/// let key = CacheKey::builder("example").part("what", b"a text").finish();
-/// cache.put(&key, b"bytes")?;
-/// assert_eq!(cache.get(&key)?.as_deref(), Some(&b"bytes"[..]));
-/// cache.remove(&key)?;
-/// assert_eq!((cache.get(&key)?, cache.len()?), (None, 0));
+/// assert_eq!(linker.link_cached_by_driver(&context, &cache)?.cached, Cached::Stored);
+/// assert_eq!(linker.link_cached_by_driver(&context, &cache)?.cached, Cached::Hit);
+/// cache.remove(&linker.driver_cache_key(&context)?)?;
+/// assert!(cache.is_empty()?);
 /// # Ok(())
 /// # }
 /// ```
 pub trait ProgramCache: Send + Sync {
-    /// The bytes of a key, if they are still there.
+    /// The entry of a key, if it is still there.
     ///
     /// # Errors
     ///
     /// If it cannot be found out.
-    fn get(&self, key: &CacheKey) -> io::Result<Option<Vec<u8>>>;
+    fn get(&self, key: &CacheKey) -> io::Result<Option<CacheEntry>>;
 
-    /// Keeps bytes for a key, instead of those before. Bytes that are more than the cache holds are not kept.
+    /// Keeps an entry for a key, instead of the one before. An entry that is larger than the cache is not
+    /// kept.
     ///
     /// # Errors
     ///
-    /// If they could not be stored; an earlier entry may still be there.
-    fn put(&self, key: &CacheKey, bytes: &[u8]) -> io::Result<()>;
+    /// If it could not be stored; an earlier entry may still be there.
+    fn put(&self, key: &CacheKey, entry: &CacheEntry) -> io::Result<()>;
 
     /// As [`put`](ProgramCache::put), for many keys, one after the other.
     ///
     /// # Errors
     ///
     /// The first that could not be kept; those before it are, those after it were not tried.
-    fn put_all(&self, entries: &[(CacheKey, &[u8])]) -> io::Result<()> {
-        entries.iter().try_for_each(|(key, bytes)| self.put(key, bytes))
+    fn put_all(&self, entries: &[(CacheKey, &CacheEntry)]) -> io::Result<()> {
+        entries.iter().try_for_each(|(key, entry)| self.put(key, entry))
     }
 
     /// Forgets a key, if it is there.

@@ -76,7 +76,7 @@ impl<'c> DriverLink<'c> {
         unsafe { ended.as_ptr().copy_to_nonoverlapping(data, ended.len()) };
         let (size, name) = (ended.len(), name.as_ptr());
         // SAFETY: the link is alive; the bytes and the text live until the call returns, which copies what it
-        // needs.
+        // needs. The bytes are PTX without a zero, or a binary that NVIDIA's tools made, as all `ObjectCode`.
         unsafe { self.driver.cuLinkAddData_v2(self.raw, *kind, data.cast(), size, name, 0, null_mut(), null_mut()) }
             .map_err(|error| self.refused(error))?;
         Ok(())

@@ -39,7 +39,7 @@ impl<'n> Handle<'n> {
         let size = code.bytes().len() + usize::from(code.kind() == CodeKind::Ptx);
         let bytes = [code.bytes(), &[0; START]].concat();
         // SAFETY: the link is alive, and the bytes and the text until the call returns, which copies what it
-        // needs.
+        // needs. The bytes are PTX, or a binary that NVIDIA's tools made, as all `ObjectCode`.
         let code = unsafe { add(self.raw, number(code.kind()), bytes.as_ptr().cast(), size, name.as_ptr()) };
         self.answer("nvJitLinkAddData", code)
     }

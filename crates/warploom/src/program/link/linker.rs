@@ -56,6 +56,9 @@ impl Linker {
 
     /// The same with one more piece, of any kind. Those compiled to be linked are
     /// [`relocatable`](crate::program::CompileOptions::relocatable), or LTO-IR.
+    ///
+    /// Linkers do not check binaries. A piece is PTX or was made by a compiler; bytes of other origin become
+    /// a piece by [`UntrustedCode::trust`](crate::program::UntrustedCode::trust).
     pub fn input(mut self, code: ObjectCode) -> Linker {
         self.inputs.push(code);
         self
@@ -77,22 +80,20 @@ impl Linker {
     /// but LTO-IR.
     ///
     /// ```
-    /// use warploom::program::{CodeKind, Linker, ObjectCode};
+    /// use warploom::program::{Linker, ObjectCode};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let driver = warploom::Driver::open(&warploom_sim::Machine::builder().start()?)?;
     /// let context = driver.device(0)?.context()?;
     /// let ptx = |name: &str, body: &str| {
-    ///     ObjectCode::new(CodeKind::Ptx, name, format!(".version 8.3\n.target sm_75\n.address_size 64\n{body}"))
+    ///     ObjectCode::from_ptx(name, format!(".version 8.3\n.target sm_75\n.address_size 64\n{body}"))
     /// };
-    /// let kernel = ptx("kernel", ".extern .func f();\n.visible .entry k() { call f; ret; }");
+    /// let kernel = ptx("kernel", ".extern .func f();\n.visible .entry k() { call f; ret; }")?;
     /// let linker = Linker::new("k", context.device().compute_capability()?).input(kernel);
     /// let error = linker.link_by_driver(&context).unwrap_err();
     /// assert!(error.to_string().contains("Undefined reference to 'f' in 'kernel'"), "{error}");
     ///
-    /// let linked = linker.input(ptx("function", ".visible .func f() { ret; }")).link_by_driver(&context)?;
-    /// // SAFETY: the driver has just made it.
-    /// let library = unsafe { warploom::Library::from_bytes(&driver, linked.code.bytes()) }?;
-    /// library.kernel("k")?;
+    /// let linked = linker.input(ptx("function", ".visible .func f() { ret; }")?).link_by_driver(&context)?;
+    /// linked.code.load(&driver)?.kernel("k")?; // the driver has made it, so that loading it is safe
     /// # Ok(())
     /// # }
     /// ```
@@ -129,7 +130,7 @@ impl Linker {
     fn outcome(&self, kind: CodeKind, bytes: Vec<u8>, log: String) -> Linked {
         let lowered = self.inputs.iter().flat_map(ObjectCode::lowered_names);
         let lowered = lowered.map(|(expression, name)| (expression.to_owned(), name.to_owned()));
-        Linked { code: ObjectCode::new(kind, &self.name, bytes).with_lowered_names(lowered), log, cached: Cached::No }
+        Linked { code: ObjectCode::made(kind, &self.name, bytes).with_lowered_names(lowered), log, cached: Cached::No }
     }
 
     /// Refuses code and options that no driver takes.

@@ -87,6 +87,7 @@ pub(super) fn c_string(what: &str, text: impl Into<Vec<u8>>) -> Result<CString, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::options::ReadPrecompiled as _;
     use crate::program::{Architecture, CxxStandard, FastCompile, Severity};
 
     fn options() -> CompileOptions {
@@ -126,8 +127,8 @@ mod tests {
             .no_message_numbers()
             .time("t")
             .time_trace("u");
-        let all = all.no_compiler_cache().random_seed("s").precompiled_headers().create_precompiled_header("a");
-        let all = all.use_precompiled_header("b").precompiled_folder("c").precompiled_reasons(true);
+        let all = all.no_compiler_cache().random_seed("s").reading_any().create_precompiled_header("a");
+        let all = all.reading("b").precompiled_folder("c").precompiled_reasons(true);
         let all = all.precompiled_messages(true).precompiled_templates(true).bundled_headers("d");
         let expected = [
             "--std=c++20",

@@ -28,7 +28,8 @@ impl<'n> Handle<'n> {
         Ok(Handle { nvvm, raw })
     }
 
-    /// Adds a module, of which libNVVM makes a copy.
+    /// Adds a module, of which libNVVM makes a copy: IR of an [`NvvmProgram`](super::NvvmProgram), which its
+    /// caller has vouched for, or of this crate.
     pub(super) fn add(&self, bytes: &[u8], name: &CStr, is_lazy: bool) -> Result<(), NvvmError> {
         let table = self.nvvm.table();
         let (function, add) = if is_lazy {
@@ -36,7 +37,8 @@ impl<'n> Handle<'n> {
         } else {
             ("nvvmAddModuleToProgram", table.nvvmAddModuleToProgram)
         };
-        // SAFETY: the program is alive, and the bytes and the text until the call returns.
+        // SAFETY: the program is alive, and the bytes and the text until the call returns. A compiler has
+        // made the bytes: this crate, or the promise that `NvvmProgram::new` asks for.
         let code = unsafe { add(self.raw, bytes.as_ptr().cast(), bytes.len(), name.as_ptr()) };
         answer(function, code).map_err(|error| match error {
             NvvmError::Call { function, code, .. } => {

@@ -1,4 +1,5 @@
 //! libdevice: NVIDIA's mathematical functions as bitcode.
+#![expect(unsafe_code, reason = "reads bitcode of files that are trusted as libNVVM itself")]
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -29,12 +30,17 @@ pub struct Libdevice {
 }
 
 impl Libdevice {
-    /// libdevice in this file.
+    /// libdevice in this file. [`Nvvm::libdevice`](super::Nvvm::libdevice) finds the one that came with
+    /// libNVVM.
     ///
     /// # Errors
     ///
     /// [`LibraryError::Unreadable`](crate::LibraryError::Unreadable) if there is no such file.
-    pub fn read(path: impl AsRef<Path>) -> Result<Libdevice> {
+    ///
+    /// # Safety
+    ///
+    /// The file is NVIDIA's, unchanged: libNVVM does not check bitcode.
+    pub unsafe fn read(path: impl AsRef<Path>) -> Result<Libdevice> {
         let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|error| {
             crate::Error::Library(crate::LibraryError::Unreadable {
@@ -55,7 +61,8 @@ impl Libdevice {
 /// The file that is named, or else the first that is there, beside the library or elsewhere.
 pub(super) fn find(library: Option<&Path>) -> Result<Libdevice> {
     if let Some(named) = std::env::var_os(LIBDEVICE_VARIABLE).filter(|named| !named.is_empty()) {
-        return Libdevice::read(PathBuf::from(named));
+        // SAFETY: the variable is trusted like the one that names libNVVM, which is loaded and run.
+        return unsafe { Libdevice::read(PathBuf::from(named)) };
     }
     let beside = library.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
     let beside = beside.into_iter().flat_map(|folder| BESIDE.iter().map(|path| folder.join(path)));
@@ -64,7 +71,8 @@ pub(super) fn find(library: Option<&Path>) -> Result<Libdevice> {
 
 fn first(folders: Vec<PathBuf>) -> Result<Libdevice> {
     match folders.iter().map(|folder| folder.join(NAME)).find(|file| file.is_file()) {
-        Some(file) => Libdevice::read(file),
+        // SAFETY: the folders are those of toolkits and environments from which libNVVM is loaded and run.
+        Some(file) => unsafe { Libdevice::read(file) },
         None => Err(NvvmError::NoLibdevice { folders }.into()),
     }
 }

@@ -7,7 +7,9 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let nvvm = Nvvm::load()?;
 //! let bitcode = std::fs::read("kernel.bc")?;
-//! let program = NvvmProgram::new("kernel", bitcode, CompileOptions::new(Architecture::compute(90)).flush_to_zero(true));
+//! let options = CompileOptions::new(Architecture::compute(90)).flush_to_zero(true);
+//! // SAFETY: the compiler of this project has written it.
+//! let program = unsafe { NvvmProgram::new("kernel", bitcode, options) };
 //! let program = program.libdevice(&nvvm.libdevice()?); // for __nv_powf and its like
 //! let ptx = program.compile(&nvvm, Target::Ptx)?.code;
 //! # Ok(())

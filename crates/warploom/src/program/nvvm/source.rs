@@ -1,4 +1,5 @@
 //! Programs in NVVM IR.
+#![expect(unsafe_code, reason = "IR is handed to libNVVM by a promise of the caller")]
 
 use std::ffi::CString;
 use std::fmt;
@@ -36,20 +37,35 @@ const BITCODE: [[u8; 4]; 2] = [*b"BC\xc0\xde", [0xde, 0xc0, 0x17, 0x0b]];
 impl NvvmProgram {
     /// A program of this module, which is bitcode or a text. Its name is for people, and stands in messages.
     /// For libNVVM's options, see [`nvvm_arguments`](CompileOptions::nvvm_arguments).
-    pub fn new(name: impl Into<String>, ir: impl AsRef<[u8]>, options: CompileOptions) -> NvvmProgram {
+    ///
+    /// # Safety
+    ///
+    /// The IR is the output of a compiler for libNVVM, unchanged. libNVVM follows the offsets in bitcode
+    /// without checking them, and asserts in its parser what a compiler never writes: other bytes may crash
+    /// it.
+    pub unsafe fn new(name: impl Into<String>, ir: impl AsRef<[u8]>, options: CompileOptions) -> NvvmProgram {
         let name = name.into();
-        NvvmProgram { name: name.clone(), options, modules: Vec::new() }.module(name, ir)
+        // SAFETY: the caller vouches for the IR.
+        unsafe { NvvmProgram { name: name.clone(), options, modules: Vec::new() }.module(name, ir) }
     }
 
     /// The same with one more module, after those before, which is bitcode or a text.
+    ///
+    /// # Safety
+    ///
+    /// As [`NvvmProgram::new`].
     #[doc(alias = "nvvmAddModuleToProgram")]
-    pub fn module(self, name: impl Into<String>, ir: impl AsRef<[u8]>) -> NvvmProgram {
+    pub unsafe fn module(self, name: impl Into<String>, ir: impl AsRef<[u8]>) -> NvvmProgram {
         self.with(Module { name: name.into(), bytes: ir.as_ref().into(), is_lazy: false })
     }
 
     /// The same with as much of one more module as the others need, which is bitcode.
+    ///
+    /// # Safety
+    ///
+    /// As [`NvvmProgram::new`].
     #[doc(alias = "nvvmLazyAddModuleToProgram")]
-    pub fn lazy_module(self, name: impl Into<String>, bitcode: impl AsRef<[u8]>) -> NvvmProgram {
+    pub unsafe fn lazy_module(self, name: impl Into<String>, bitcode: impl AsRef<[u8]>) -> NvvmProgram {
         self.with(Module { name: name.into(), bytes: bitcode.as_ref().into(), is_lazy: true })
     }
 
@@ -98,7 +114,7 @@ impl NvvmProgram {
         self.judge("nvvmVerifyProgram", handle.verify(options), &handle, options)?;
         self.judge("nvvmCompileProgram", handle.compile(options), &handle, options)?;
         let log = handle.log()?;
-        let code = ObjectCode::new(target.kind(), &self.name, handle.output()?);
+        let code = ObjectCode::made(target.kind(), &self.name, handle.output()?);
         if code.bytes().is_empty() {
             return Err(NvvmError::NoOutput { program: self.name.clone(), target });
         }

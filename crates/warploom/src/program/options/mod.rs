@@ -11,7 +11,9 @@ pub use language::CxxStandard;
 pub(super) use language::Macro;
 pub use messages::Severity;
 pub use precompiled::PrecompiledHeader;
-pub(super) use precompiled::is_precompiling;
+#[cfg(test)]
+pub(super) use precompiled::ReadPrecompiled;
+pub(super) use precompiled::{is_precompiling, reads_precompiled};
 
 use super::Architecture;
 
@@ -220,7 +222,8 @@ impl CompileOptions {
     }
 
     /// A raw option, passed after all others. Prefer the functions above where there is one: options that
-    /// contradict each other are not noticed.
+    /// contradict each other are not noticed. Options that read precompiled headers are refused when the
+    /// program is compiled ([`NvrtcError::UnsafeOption`](super::NvrtcError::UnsafeOption)).
     pub fn raw(mut self, option: impl Into<String>) -> CompileOptions {
         self.extra.push(option.into());
         self

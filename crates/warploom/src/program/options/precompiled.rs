@@ -1,4 +1,5 @@
 //! Options for precompiled headers, for NVRTC 12.8 or newer.
+#![expect(unsafe_code, reason = "NVRTC reads precompiled headers without checks")]
 
 use std::fmt;
 use std::path::PathBuf;
@@ -31,6 +32,15 @@ impl fmt::Display for PrecompiledHeader {
 /// The prefixes of options for precompiled headers.
 const STARTS: &[&str] = &["--pch", "-pch", "--create-pch", "-create-pch", "--use-pch", "-use-pch"];
 
+/// The options by which NVRTC reads precompiled headers.
+const READERS: &[&str] = &["--pch", "-pch", "--use-pch", "-use-pch"];
+
+/// `true` if NVRTC reads precompiled headers because of an option.
+pub(in crate::program) fn reads_precompiled(option: &str) -> bool {
+    let word = option.trim_start().split(|letter: char| letter == '=' || letter.is_whitespace()).next();
+    word.is_some_and(|word| READERS.contains(&word))
+}
+
 /// `true` if an option has to do with precompiled headers.
 pub(in crate::program) fn is_precompiling(option: &[u8]) -> bool {
     STARTS.iter().any(|start| option.starts_with(start.as_bytes()))
@@ -42,10 +52,19 @@ pub(in crate::program) fn is_precompiling(option: &[u8]) -> bool {
 ///
 /// Only one program at a time is compiled with any of these options, since NVRTC has one place in memory for
 /// them.
+///
+/// A precompiled header is an image of that memory. NVRTC checks its address and options, and not its
+/// content: with changed bytes, NVRTC crashes. So the options that read one are `unsafe`, and
+/// [`raw`](CompileOptions::raw) does not take them.
 impl CompileOptions {
     /// Precompiled headers are made and used as the compiler sees fit.
+    ///
+    /// # Safety
+    ///
+    /// Files in the [folder of precompiled headers](CompileOptions::precompiled_folder), which is the current
+    /// one if none is named, are NVRTC's own, unchanged.
     #[doc(alias = "--pch")]
-    pub fn precompiled_headers(self) -> CompileOptions {
+    pub unsafe fn precompiled_headers(self) -> CompileOptions {
         self.switch("--pch", "--pch")
     }
 
@@ -57,8 +76,13 @@ impl CompileOptions {
     }
 
     /// Uses a precompiled header.
+    ///
+    /// # Safety
+    ///
+    /// NVRTC has made the file by [`create_precompiled_header`](CompileOptions::create_precompiled_header),
+    /// and nothing has changed it.
     #[doc(alias = "--use-pch")]
-    pub fn use_precompiled_header(self, file: impl Into<PathBuf>) -> CompileOptions {
+    pub unsafe fn use_precompiled_header(self, file: impl Into<PathBuf>) -> CompileOptions {
         self.value("--use-pch=", file.into())
     }
 
@@ -86,5 +110,25 @@ impl CompileOptions {
     pub fn precompiled_templates(self, on: bool) -> CompileOptions {
         let switch = if on { "--instantiate-templates-in-pch=true" } else { "--instantiate-templates-in-pch=false" };
         self.switch("--instantiate-templates-in-pch", switch)
+    }
+}
+
+/// The options that read precompiled headers, for tests in which nothing is compiled.
+#[cfg(test)]
+pub(in crate::program) trait ReadPrecompiled {
+    fn reading_any(self) -> CompileOptions;
+    fn reading(self, file: &str) -> CompileOptions;
+}
+
+#[cfg(test)]
+impl ReadPrecompiled for CompileOptions {
+    fn reading_any(self) -> CompileOptions {
+        // SAFETY: NVRTC is not called.
+        unsafe { self.precompiled_headers() }
+    }
+
+    fn reading(self, file: &str) -> CompileOptions {
+        // SAFETY: NVRTC is not called.
+        unsafe { self.use_precompiled_header(file) }
     }
 }

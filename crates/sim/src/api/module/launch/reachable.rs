@@ -6,7 +6,7 @@ use std::ops::Range;
 use warploom_ptx::Direct;
 
 use crate::api::pool::AccessLevel;
-use crate::ffi::handle::ContextHandle;
+use crate::ffi::handle::{ContextHandle, PoolHandle};
 use crate::machine::code::MARGINS;
 use crate::machine::mapped_memory::Mapped;
 use crate::machine::world::World;
@@ -25,6 +25,8 @@ pub(super) struct ReachableRange {
     is_writable: bool,
     /// The id of its allocation.
     id: u64,
+    /// The pool whose memory it is.
+    pool: Option<PoolHandle>,
 }
 
 impl ReachableRange {
@@ -74,13 +76,14 @@ impl World {
                 _ => [0; 2],
             };
             let (start, host) = (base - before, host - before as usize);
-            Some(ReachableRange { start, end: allocation.end() + behind, host, side, is_writable, id })
+            let pool = if let Backing::Pool(block) = &allocation.backing { Some(block.pool) } else { None };
+            Some(ReachableRange { start, end: allocation.end() + behind, host, side, is_writable, id, pool })
         });
         let mut sorted: Vec<_> = reachable.collect();
         let freed = self.freed_blocks(context).map(|block| {
             let Range { start, end } = block.room();
             let host = block.host - MARGINS[0] as usize;
-            ReachableRange { start, end, host, side: Side::Device(device), is_writable: true, id: 0 }
+            ReachableRange { start, end, host, side: Side::Device(device), is_writable: true, id: 0, pool: None }
         });
         sorted.extend(freed);
         sorted.sort_by_key(|range| range.start);
@@ -108,9 +111,17 @@ impl World {
         if !reaches || address < start {
             return None;
         }
-        let Mapped { range, host, side, .. } =
+        let Mapped { range, host, side, pool: mapped_pool } =
             mapped.part(start, memory.after(address).map_or(u64::MAX, |next| next.base));
-        Some(ReachableRange { start: range.start, end: range.end, host, side, is_writable: true, id: 0 })
+        Some(ReachableRange {
+            start: range.start,
+            end: range.end,
+            host,
+            side,
+            is_writable: true,
+            id: 0,
+            pool: mapped_pool,
+        })
     }
 
     /// `Some(true)` if kernels may write the memory, `Some(false)` if they may only read it, `None` without
@@ -134,6 +145,15 @@ impl World {
 }
 
 impl ReachableMemory {
+    /// Leaves out memory of pools that the device has no access to any more; a pool's pages are unmapped at
+    /// once where access is taken away. Memory of a pool that is gone was freed in stream order.
+    pub(super) fn forget_closed(&mut self, world: &World, device: u16) {
+        let is_open = |pool: PoolHandle| {
+            world.pools().get(pool).is_none() || world.pool_access(pool, device) != AccessLevel::None
+        };
+        self.sorted.retain(|range| range.pool.is_none_or(is_open));
+    }
+
     pub(super) fn is_of(&self, version: u64) -> bool {
         self.version == version
     }

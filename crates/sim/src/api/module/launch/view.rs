@@ -29,9 +29,9 @@ pub(super) struct View {
     context: ContextHandle,
     device: u16,
     reachable: RwLock<ReachableMemory>,
-    /// Pool memory as it was at the launch. In a correct program it is freed after the kernel in stream
-    /// order; otherwise the checks report it.
-    launched: ReachableMemory,
+    /// Pool memory as it was at the launch, as far as the device still has access to the pool. In a correct
+    /// program it is freed after the kernel in stream order; otherwise the checks report it.
+    launched: RwLock<ReachableMemory>,
     /// The kernel's reads and writes, if the machine checks or has pages that migrate.
     touched: Option<Mutex<Touched>>,
     /// Declared bounds where a finding fails calls; otherwise those of hardware.
@@ -65,7 +65,7 @@ impl View {
             context,
             device,
             reachable: RwLock::default(),
-            launched: world.reachable_pool_memory(context, device),
+            launched: RwLock::new(world.reachable_pool_memory(context, device)),
             touched: is_watched.then(Mutex::default),
             bounds: match (core.findings.is_on(), core.findings.fails_calls()) {
                 (_, true) => Bounds::Declared,
@@ -125,6 +125,7 @@ impl View {
         if again || !is_known {
             let reachable = world.reachable_memory(self.context, self.device);
             *self.reachable.write() = reachable;
+            self.launched.write().forget_closed(&world, self.device);
         }
         world.over_host_limit(0)
     }
@@ -141,7 +142,7 @@ impl View {
 
     /// Drops accesses to memory that was freed since the launch and may have been allocated again.
     pub(super) fn forget_freed(&self, world: &World, touched: &mut Touched) {
-        self.launched.freed(world).for_each(|range| touched.forget(&range));
+        self.launched.read().freed(world).for_each(|range| touched.forget(&range));
     }
 
     /// Calls `part` for each piece of a range. If an address is missing, updates the snapshot and tries
@@ -157,7 +158,7 @@ impl View {
         if known.is_ok() {
             return Ok(());
         }
-        if self.launched.each(address, bytes, writes, &mut part).is_ok() {
+        if self.launched.read().each(address, bytes, writes, &mut part).is_ok() {
             return Ok(());
         }
         // A kernel that has to end for another reason is ended behind this slice.
@@ -187,13 +188,14 @@ impl View {
         fault: Fault,
     ) -> Result<SmallVec<[Piece; 4]>, Fault> {
         let core = self.core().filter(|_| self.bounds != Bounds::Declared).ok_or(fault)?;
-        let (world, reachable) = (core.world(), self.reachable.read());
+        let world = core.world();
+        let (reachable, launched) = (self.reachable.read(), self.launched.read());
         let mut pieces = SmallVec::new();
         let (mut done, mut first) = (0, None);
         while done < bytes {
             let at = address.checked_add(done as u64).ok_or(fault)?;
             let allocated =
-                [&*reachable, &self.launched].into_iter().find_map(|known| known.piece(at, bytes - done, writes));
+                [&*reachable, &*launched].into_iter().find_map(|known| known.piece(at, bytes - done, writes));
             let is_allocated = allocated.is_some();
             let (place, here) = match allocated {
                 Some(found) => found,
@@ -290,7 +292,7 @@ impl Memory for View {
             return None;
         }
         let known = self.reachable.read().direct(address);
-        known.or_else(|| self.launched.direct(address))
+        known.or_else(|| self.launched.read().direct(address))
     }
 
     fn heap_problem(&self, address: u64, bytes: u64) -> Option<HeapProblem> {
@@ -353,7 +355,6 @@ impl Host for View {
         match kind {
             runtime::ORDINAL => Some(self.device.into()),
             runtime::COUNT => i64::try_from(topology.devices.len()).ok(),
-            runtime::VERSION => Some(topology.driver_version.into()),
             runtime::ATTRIBUTE => {
                 let number = i32::try_from(number).ok()?;
                 topology.attribute(self.device.into(), number).map(i64::from)

@@ -22,6 +22,7 @@ use warploom_ptx::Program;
 use warploom_ptx::link::{Conflict, ConflictKind, Part, link};
 use warploom_sys::types::{CUjit_option, CUjitInputType, CUlinkState, CUlinkState_st, CUresult};
 
+use self::input::Input;
 use super::load::target;
 use super::options::Options;
 use crate::ffi::handle::{Handle, LinkHandle};
@@ -46,6 +47,7 @@ pub(crate) fn cuLinkCreate_v2(
 ) -> Status {
     out.required()?;
     let options = Options::new(call, options, values, count)?;
+    let max_registers = options.max_registers(call)?;
     let logs = Logs::new(call, &options)?;
     let mut world = call.world();
     let context = call.context(&world)?;
@@ -55,19 +57,19 @@ pub(crate) fn cuLinkCreate_v2(
         // The number is followed by a bit for each kind of architecture-specific features.
         target.architecture = wanted as u32 & 0xffff;
     }
-    let made = Link { target, parts: Vec::new(), state: LinkState::Open, logs };
+    let made = Link { target, max_registers, parts: Vec::new(), state: LinkState::Open, logs };
     out.write(world.code_mut().links_mut().insert(made).ok_or(OUT_OF_MEMORY)?.as_raw())
 }
 
-/// The options of a single input: those of the compiler, not of logs.
-fn check_piece(call: &Call<'_>, kind: CUjitInputType, options: &Options) -> Status {
+/// The options of a single input: those of the compiler, not of logs. Returns the bound on registers.
+fn check_piece(call: &Call<'_>, kind: CUjitInputType, options: &Options) -> Status<Option<u32>> {
     if kind.0 >= CUjitInputType::CU_JIT_NUM_INPUT_TYPES.0 {
         return Err(call.refuse(INVALID_VALUE, format!("there is no kind {} of code to link", kind.0)));
     }
     if options.has_log() {
         return Err(call.refuse(INVALID_VALUE, "a piece has no log of its own; logs are the linker's"));
     }
-    Ok(())
+    options.max_registers(call)
 }
 
 pub(crate) fn cuLinkAddData_v2(
@@ -81,11 +83,11 @@ pub(crate) fn cuLinkAddData_v2(
     options: Ptr<CUjit_option>,
     values: Ptr<*mut c_void>,
 ) -> Status {
-    check_piece(call, kind, &Options::new(call, options, values, count)?)?;
+    let max_registers = check_piece(call, kind, &Options::new(call, options, values, count)?)?;
     let data = data.reading();
     let bytes = data.bytes(size).map_err(|code| call.refuse(code, "there are no bytes to add"))?;
     let name = if name.is_null() { None } else { Some(name.text()?) };
-    add(call, state, kind, name, bytes)
+    add(call, state, (kind, max_registers), name, bytes)
 }
 
 pub(crate) fn cuLinkAddFile_v2(
@@ -97,14 +99,20 @@ pub(crate) fn cuLinkAddFile_v2(
     options: Ptr<CUjit_option>,
     values: Ptr<*mut c_void>,
 ) -> Status {
-    check_piece(call, kind, &Options::new(call, options, values, count)?)?;
+    let max_registers = check_piece(call, kind, &Options::new(call, options, values, count)?)?;
     let path = path.text()?;
     let bytes = std::fs::read(path)
         .map_err(|error| call.refuse(CUresult::CUDA_ERROR_FILE_NOT_FOUND, format!("{path} cannot be read: {error}")))?;
-    add(call, state, kind, Some(path), &bytes)
+    add(call, state, (kind, max_registers), Some(path), &bytes)
 }
 
-fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: Option<&str>, bytes: &[u8]) -> Status {
+fn add(
+    call: &Call<'_>,
+    state: Ptr<CUlinkState_st>,
+    (kind, max_registers): (CUjitInputType, Option<u32>),
+    name: Option<&str>,
+    bytes: &[u8],
+) -> Status {
     let mut world = call.world();
     call.object(world.code().links(), named(state), INVALID_HANDLE)?;
     let link = world.code_mut().links_mut().get_mut(named(state)).ok_or(INVALID_HANDLE)?;
@@ -116,7 +124,9 @@ fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: 
         }
     }
     let name = name.map_or_else(|| format!("Input {}", link.parts.len() + 1), str::to_owned);
-    let pieces = input::pieces(kind, &name, bytes, link.target).and_then(|parts| link.fit(parts));
+    let max_registers = max_registers.or(link.max_registers);
+    let input = Input { name: &name, target: link.target, max_registers };
+    let pieces = input::pieces(kind, input, bytes).and_then(|parts| link.fit(parts));
     pieces.map_err(|refusal| {
         // An input that is invalid by itself is left out; one that conflicts with the others ends the link.
         let ends =

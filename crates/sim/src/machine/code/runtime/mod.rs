@@ -7,7 +7,8 @@
 //! | functions | |
 //! |---|---|
 //! | `cudaCG…` | the grid of a cooperative launch; there is one grid, and no group of several |
-//! | `cudaGetDevice`, `cudaGetDeviceCount`, `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`, `cudaDeviceGetCacheConfig`, `cudaDeviceGetSharedMemConfig`, `cudaRuntimeGetVersion` | values of the machine |
+//! | `cudaGetDevice`, `cudaGetDeviceCount`, `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`, `cudaDeviceGetCacheConfig`, `cudaDeviceGetSharedMemConfig` | values of the machine |
+//! | `cudaRuntimeGetVersion` | 6000, as on an H200 with any driver |
 //! | `cudaGetLastError`, `cudaPeekAtLastError` | the last error of the thread |
 //! | `cudaMalloc`, `cudaFree` | the device heap |
 //!
@@ -28,20 +29,19 @@ pub(crate) const ORDINAL: u32 = 0;
 pub(crate) const COUNT: u32 = 1;
 pub(crate) const ATTRIBUTE: u32 = 2;
 pub(crate) const LIMIT: u32 = 3;
-pub(crate) const VERSION: u32 = 4;
 
 /// Functions with a pointer for one value of the machine: name, the kind of value, true if the value has a number,
 /// bytes of the result.
-const VALUES: [(&str, u32, bool, u32); 5] = [
+const VALUES: [(&str, u32, bool, u32); 4] = [
     ("GetDevice", ORDINAL, false, 4),
     ("GetDeviceCount", COUNT, false, 4),
-    ("RuntimeGetVersion", VERSION, false, 4),
     ("DeviceGetAttribute", ATTRIBUTE, true, 4),
     ("DeviceGetLimit", LIMIT, true, 8),
 ];
 
 /// Functions with a pointer for a constant.
-const CONSTANTS: [(&str, u32); 2] = [("DeviceGetCacheConfig", 0), ("DeviceGetSharedMemConfig", 1)];
+const CONSTANTS: [(&str, u32); 3] =
+    [("DeviceGetCacheConfig", 0), ("DeviceGetSharedMemConfig", 1), ("RuntimeGetVersion", 6000)];
 
 /// Functions for the last error of the thread, and the error that they leave; the highest bit leaves it as it is.
 const ERRORS: [(&str, u32); 2] = [("GetLastError", 0), ("PeekAtLastError", 1 << 31)];

@@ -1,0 +1,12 @@
+//! `Cached`: reuse on streams, limits, captures, ends, misuse, and its blocks against a model.
+
+mod captures;
+mod ends;
+mod limits;
+mod misuse;
+mod model;
+mod reuse;
+mod sweeps;
+mod trace;
+
+pub(crate) use sweeps::SECOND_ATTEMPT;
