@@ -4,6 +4,8 @@
 mod matrices;
 #[path = "memory.rs"]
 mod memory;
+#[path = "stack.rs"]
+mod stack;
 #[path = "video.rs"]
 mod video;
 
@@ -223,5 +225,6 @@ pub(crate) fn all() -> Vec<String> {
     matrices::add_all(|name, operands| candidates.add(name, operands));
     memory::add_all(|name, operands| candidates.add(name, operands));
     video::add_all(|name, operands| candidates.add(name, operands));
+    stack::add_all(|name, operands| candidates.add(name, operands));
     candidates.all
 }

@@ -3,8 +3,9 @@
 use std::ffi::CString;
 use std::ptr::null_mut;
 
-use warploom_testkit::driver::Driver;
-use warploom_testkit::{Primary, TestResult, call, driver_tests};
+use warploom_testkit::driver::{Driver, Error};
+use warploom_testkit::sys::types::CUresult;
+use warploom_testkit::{Primary, TestResult, call, code_of, driver_tests};
 
 use crate::arguments;
 use crate::support::{Module, download, launch, upload};
@@ -76,6 +77,23 @@ read:
     ret;
 }
 
+.visible .entry much(.param .u64 into, .param .u64 bytes, .param .u32 is_used)
+{
+    .reg .b32 used; .reg .b64 n, p, q, place; .reg .pred no;
+    ld.param.u64 place, [into];
+    ld.param.u64 n, [bytes];
+    ld.param.u32 used, [is_used];
+    setp.eq.u32 no, used, 0;
+    stacksave.u64 q;
+    alloca.u64 p, n;
+    @!no st.local.u32 [p], used;
+    add.u64 p, p, n;
+    @!no st.local.u32 [p+-4], used;
+    stackrestore.u64 q;
+    st.global.u32 [place], 1;
+    ret;
+}
+
 .visible .entry again(.param .u64 into)
 {
     .reg .b32 t, i, x, sum; .reg .b64 bytes, p, s, e, place; .reg .pred more;
@@ -114,6 +132,19 @@ fn run(driver: &Driver, name: &str) -> TestResult<Vec<u32>> {
     Ok(found)
 }
 
+/// Allocates memory on the stack of one thread, and writes to both its ends.
+fn much(driver: &Driver, bytes: u64, is_used: u32) -> Result<(), Error> {
+    let module = Module::load(driver, &CString::new(TEXT).expect("a text without zeros")).expect("it is loaded");
+    let (function, into) = (module.function("much").expect("it is there"), upload(driver, &[7]).expect("a word"));
+    let mut arguments = arguments!(into, bytes, is_used);
+    let (none, arguments) = (null_mut(), arguments.as_mut_ptr());
+    let launched = call!(driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, none, arguments, null_mut()));
+    let outcome = launched.and_then(|()| call!(driver.cuCtxSynchronize()));
+    // After a fault nothing can be freed.
+    call!(driver.cuMemFree_v2(into)).unwrap_or_default();
+    outcome
+}
+
 driver_tests! {
     fn threads_allocate_memory_that_called_functions_leave_alone(driver) {
         let _primary = Primary::of(driver, 0)?;
@@ -124,5 +155,17 @@ driver_tests! {
     fn memory_of_the_stack_is_given_back(driver) {
         let _primary = Primary::of(driver, 0)?;
         assert_eq!(run(driver, "again")?, [4950; 64]);
+    }
+
+    fn any_size_is_allocated_on_the_stack(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        for (bytes, is_used) in [(0, 0), (900, 1), (1 << 20, 0), (1 << 30, 0)] {
+            assert_eq!(code_of(much(driver, bytes, is_used)), CUresult::CUDA_SUCCESS, "{bytes} bytes");
+        }
+    }
+
+    sim fn an_access_beyond_the_stack_faults(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        assert_eq!(code_of(much(driver, 1 << 20, 1)), CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
     }
 }

@@ -47,10 +47,11 @@ impl<M: Memory + Host> Executor<'_, M> {
         let (depth, size) = (caller.depth + 1, code.functions[caller.function as usize].frame);
         let allocated = caller.allocated(caller.base + size, lanes);
         // A function without variables needs room, too, or there would be no end to calling it.
-        let base = caller.base + (size + allocated.next_multiple_of(16)).max(LEAST_FRAME);
+        let own = size.saturating_add(allocated.checked_next_multiple_of(16).unwrap_or(u32::MAX));
+        let base = caller.base.saturating_add(own.max(LEAST_FRAME));
         let stack = caller.stack.saturating_add(allocated).saturating_add(callee.taken);
         let limit = self.context.stack;
-        if stack > limit || base + callee.frame > MAX_LOCAL {
+        if stack > limit || base.saturating_add(callee.frame) > MAX_LOCAL {
             return Err(stop(warp, at, lanes, TrapKind::Stack { limit: limit.min(MAX_LOCAL) }));
         }
         warp.local.reserve(base + callee.frame);

@@ -1,23 +1,26 @@
 //! Memory that a function allocates on the stack of its thread.
 //!
 //! It lies behind the function's variables, up to an end that each lane has for itself, and functions that are
-//! called lie behind it. On hardware stacks grow downwards; nothing but addresses shows that.
+//! called lie behind it. On hardware stacks grow downwards; nothing but addresses shows that. Any size is
+//! granted, as on an H200; an access beyond the stack faults.
 
 use crate::device::host::Host;
 use crate::device::launch::MAX_LOCAL;
 use crate::device::memory::Memory;
-use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
-use crate::exec::warp::executor::{Current, Executor, Stop, stop};
+use crate::exec::warp::executor::{Current, Executor};
 use crate::lanes::{LANES, Words, lanes as each};
 use crate::program::slot::Slot;
 
+/// Sizes are multiples of this many bytes.
+const STEP: u64 = 8;
+
 impl<M: Memory + Host> Executor<'_, M> {
-    /// The end of the function's variables, and the end of each lane's stack.
-    fn stack_ends(&self, warp: &mut Warp, at: Current) -> (u32, Words) {
+    /// The end of each lane's stack: that of the function's variables, at first.
+    fn stack_ends(&self, warp: &mut Warp, at: Current) -> Words {
         let frame = warp.frames.get(at.frame);
         let start = frame.base + self.context.program.code.functions[frame.function as usize].frame;
-        (start, frame.ends.as_deref().copied().unwrap_or([start; LANES]))
+        frame.ends.as_deref().copied().unwrap_or([start; LANES])
     }
 
     /// Addresses or sizes, of 64 bits or of 32.
@@ -31,11 +34,6 @@ impl<M: Memory + Host> Executor<'_, M> {
         if long { file.set_longs(slot, lanes, &values.map(u64::from)) } else { file.set_words(slot, lanes, values) }
     }
 
-    /// The trap of a stack that has become too large.
-    fn overflow(&self, warp: &Warp, at: Current, lane: usize) -> Stop {
-        stop(warp, at, 1 << lane, TrapKind::Stack { limit: self.context.stack.min(MAX_LOCAL) })
-    }
-
     /// `alloca`
     pub(crate) fn stack_allocate(
         &self,
@@ -44,50 +42,35 @@ impl<M: Memory + Host> Executor<'_, M> {
         lanes: u32,
         long: bool,
         [d, bytes, alignment]: [Slot; 3],
-    ) -> Result<(), Stop> {
+    ) {
         let bytes = self.stack_operand(warp, at, long, bytes);
-        let (start, mut ends) = self.stack_ends(warp, at);
-        let room = u64::from(self.context.stack.saturating_sub(warp.frames.get(at.frame).stack));
+        let mut ends = self.stack_ends(warp, at);
         let mut addresses = [0; LANES];
         for lane in each(lanes) {
-            let address = u64::from(ends[lane]).next_multiple_of(alignment.value().into());
-            let end = address.saturating_add(bytes[lane]);
-            if end - u64::from(start) > room || end > MAX_LOCAL.into() {
-                return Err(self.overflow(warp, at, lane));
-            }
-            (addresses[lane], ends[lane]) = (address as u32, end as u32);
+            let start = u64::from(ends[lane]).next_multiple_of(alignment.value().into());
+            let end = bytes[lane].checked_next_multiple_of(STEP).and_then(|bytes| start.checked_add(bytes));
+            addresses[lane] = start as u32;
+            ends[lane] = end.and_then(|end| u32::try_from(end).ok()).unwrap_or(u32::MAX);
         }
-        warp.local.reserve(each(lanes).map(|lane| ends[lane]).max().unwrap_or(start));
+        let end = each(lanes).map(|lane| ends[lane]).max().unwrap_or(0);
+        warp.local.reserve(end.min(self.context.stack).min(MAX_LOCAL));
         warp.frames.get(at.frame).ends = Some(Box::new(ends));
         self.set_stack_result(warp, at, lanes, long, (d, &addresses));
-        Ok(())
     }
 
     /// `stacksave`
     pub(crate) fn stack_save(&self, warp: &mut Warp, at: Current, lanes: u32, long: bool, d: Slot) {
-        let (_, ends) = self.stack_ends(warp, at);
+        let ends = self.stack_ends(warp, at);
         self.set_stack_result(warp, at, lanes, long, (d, &ends));
     }
 
     /// `stackrestore`: to an end that `stacksave` gave, in this function.
-    pub(crate) fn stack_restore(
-        &self,
-        warp: &mut Warp,
-        at: Current,
-        lanes: u32,
-        long: bool,
-        end: Slot,
-    ) -> Result<(), Stop> {
+    pub(crate) fn stack_restore(&self, warp: &mut Warp, at: Current, lanes: u32, long: bool, end: Slot) {
         let wanted = self.stack_operand(warp, at, long, end);
-        let (start, mut ends) = self.stack_ends(warp, at);
+        let mut ends = self.stack_ends(warp, at);
         for lane in each(lanes) {
-            let range = u64::from(start)..=warp.local.end().min(MAX_LOCAL.into());
-            if !range.contains(&wanted[lane]) {
-                return Err(stop(warp, at, 1 << lane, TrapKind::Local(wanted[lane])));
-            }
             ends[lane] = wanted[lane] as u32;
         }
         warp.frames.get(at.frame).ends = Some(Box::new(ends));
-        Ok(())
     }
 }

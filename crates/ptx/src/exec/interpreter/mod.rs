@@ -162,10 +162,10 @@ impl<M: Memory + Host> Executor<'_, M> {
                 }
             }
             Operation::StackAllocate { long } => {
-                self.stack_allocate(warp, at, lanes, long, [first, second, third])?;
+                self.stack_allocate(warp, at, lanes, long, [first, second, third]);
             }
             Operation::StackSave { long } => self.stack_save(warp, at, lanes, long, first),
-            Operation::StackRestore { long } => self.stack_restore(warp, at, lanes, long, first)?,
+            Operation::StackRestore { long } => self.stack_restore(warp, at, lanes, long, first),
             Operation::Branch => return Ok(branch(warp, at, lanes, first.value())),
             Operation::BranchIndexed => return self.branch_indexed(warp, at, lanes, [first, second, third]),
             Operation::Call => return self.call(warp, at, lanes, first.value(), None),
