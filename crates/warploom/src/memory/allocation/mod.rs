@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "owns addresses, and gives them back to where they came from")]
 
 mod end;
+mod resource;
 
 use std::any::Any;
 use std::sync::Arc;
