@@ -68,6 +68,23 @@ driver_tests! {
         }
     }
 
+    /// Pieces of whole planes, of rows, and of parts of rows, which go through staging memory.
+    fn large_volumes_of_the_host_go_piece_by_piece(driver) {
+        let (pool, stream) = setup(driver)?;
+        for (width, height, depth) in [(200, 30, 40), (5000, 40, 2), (80_000, 1, 3), (100, 5, 400)] {
+            let shape = VolumeShape::packed(width, height, depth).with_pitch(width + 3).with_plane_height(height + 1);
+            let len = shape.pitch() * shape.plane_height() * depth;
+            let mut buffer = pool.zeroed::<u16>(len, &stream)?;
+            let sent: Vec<u16> = (0..width * height * depth).map(|at| (at % 65_521) as u16).collect();
+            buffer.volume_mut(shape)?.copy_from_host(&sent, &stream)?;
+            assert!(buffer.download(&stream)? == copied(vec![0; len], 0, shape, &sent), "{shape:?}");
+            assert!(buffer.volume(shape)?.download(&stream)? == sent, "{shape:?}");
+            let mut host = vec![0; sent.len()];
+            buffer.volume(shape)?.copy_to_host(&mut host, &stream)?;
+            assert!(host == sent, "{shape:?}");
+        }
+    }
+
     fn a_volume_is_copied_from_one_shape_to_another_in_one_call(driver) {
         let (pool, stream) = setup(driver)?;
         let from = pool.upload(&counting(200), &stream)?;

@@ -6,18 +6,21 @@
 //! would follow the offsets in it.
 
 use std::borrow::Cow;
-use std::ffi::CStr;
 
 use crate::{LibraryError, Result};
 
 const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const ELF: [u8; 4] = *b"\x7fELF";
 
+/// The number of bytes that a driver may read of any image, before it knows the format. An H200's driver reads
+/// the first 8 bytes, and so past the end of a shorter text; the header of ELF, the longest, has 64.
+pub(crate) const HEADER: usize = 64;
+
 /// Code in memory that the driver can load.
 #[derive(Debug)]
 pub(super) enum Image<'a> {
-    /// PTX, with its terminator.
-    Text(Cow<'a, CStr>),
+    /// PTX with its terminator, and with zeros after it up to the size of a header.
+    Text(Cow<'a, [u8]>),
     /// A cubin or a fatbin, whole.
     Binary(&'a [u8]),
 }
@@ -25,12 +28,16 @@ pub(super) enum Image<'a> {
 impl<'a> Image<'a> {
     pub(super) fn text(ptx: &'a [u8]) -> Result<Image<'a>> {
         refuse_binary(ptx)?;
-        if let Ok(terminated) = CStr::from_bytes_with_nul(ptx) {
-            return Ok(Image::Text(Cow::Borrowed(terminated)));
+        let text = ptx.strip_suffix(&[0]).unwrap_or(ptx);
+        refuse_zero(text)?;
+        if text.len() < ptx.len() && ptx.len() >= HEADER {
+            return Ok(Image::Text(Cow::Borrowed(ptx)));
         }
-        let terminated = std::ffi::CString::new(ptx);
-        let terminated = terminated.map_err(|error| LibraryError::NulInText { position: error.nul_position() })?;
-        Ok(Image::Text(Cow::Owned(terminated)))
+        let len = HEADER.max(text.len() + 1);
+        let mut padded = Vec::with_capacity(len);
+        padded.extend_from_slice(text);
+        padded.resize(len, 0);
+        Ok(Image::Text(Cow::Owned(padded)))
     }
 
     pub(super) fn any(bytes: &'a [u8]) -> Result<Image<'a>> {
@@ -66,7 +73,11 @@ fn refuse_binary(text: &[u8]) -> Result<()> {
 #[cfg(feature = "nvrtc")]
 pub(crate) fn check_text(ptx: &[u8]) -> Result<()> {
     refuse_binary(ptx)?;
-    match ptx.iter().position(|byte| *byte == 0) {
+    refuse_zero(ptx)
+}
+
+fn refuse_zero(text: &[u8]) -> Result<()> {
+    match text.iter().position(|byte| *byte == 0) {
         Some(position) => Err(LibraryError::NulInText { position }.into()),
         None => Ok(()),
     }
@@ -142,11 +153,25 @@ mod tests {
         assert!(Image::text(b"\x7fEL").is_ok());
     }
 
+    /// A driver reads the header of every format, also where the text is shorter.
+    #[test]
+    fn a_text_is_followed_by_zeros_up_to_the_size_of_a_header() {
+        for len in [0, 1, 7, HEADER - 2, HEADER - 1, HEADER, HEADER + 1] {
+            for zeros in [0, 1] {
+                let text = [vec![b'x'; len], vec![0; zeros]].concat();
+                let Ok(Image::Text(read)) = Image::text(&text) else { panic!("is a text") };
+                assert_eq!(read.len(), HEADER.max(len + 1), "{len}");
+                assert!(read[..len].iter().all(|byte| *byte == b'x') && read[len..].iter().all(|byte| *byte == 0));
+                assert_eq!(matches!(read, Cow::Borrowed(_)), zeros == 1 && len + 1 >= HEADER);
+            }
+        }
+    }
+
     #[test]
     fn a_text_ends_where_it_ends() {
         for text in ["// PTX", "// PTX\0"] {
             let Ok(Image::Text(read)) = Image::any(text.as_bytes()) else { panic!("is a text") };
-            assert_eq!(read.to_bytes(), b"// PTX");
+            assert!(read.starts_with(b"// PTX\0"));
         }
         assert!(matches!(Image::any(b"a\0b"), Err(Error::Library(LibraryError::NulInText { position: 1 }))));
     }

@@ -153,7 +153,8 @@ impl Library {
         let RawOptions { mut names, mut values } = RawOptions::new(options, &logs);
         let (mut raw, count) = (null_mut(), names.len() as c_uint);
         let (names, values) = (names.as_mut_ptr(), values.as_mut_ptr());
-        // SAFETY: the image is whole or terminated, or the caller vouches for it; the driver makes a copy.
+        // SAFETY: the image is whole, or a text that is terminated and not shorter than the header of a binary,
+        // or the caller vouches for it; the driver makes a copy.
         // There are as many names as values, and what the values point at is kept until the library is
         // unloaded.
         let loaded = unsafe {

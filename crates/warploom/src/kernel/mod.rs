@@ -45,7 +45,7 @@ pub use dimensions::Dimensions;
 pub use error::{LaunchError, LibraryError};
 pub use function::Kernel;
 #[cfg(feature = "nvrtc")]
-pub(crate) use image::check_text;
+pub(crate) use image::{HEADER, check_text};
 pub use jit::JitOptions;
 pub use library::Library;
 pub use limits::{CheckedConfig, Shape};

@@ -4,10 +4,11 @@
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
 use super::device::same_length;
-use super::host::COPY;
+use super::host::{COPY, READ_DURING_CALLS};
 use super::volume::{Planes, descriptor};
-use crate::memory::volume::{Volume, VolumeMut};
-use crate::{DeviceCopy, Queue, Result};
+use crate::memory::staging::{self, Pieces};
+use crate::memory::volume::{Block, Volume, VolumeMut};
+use crate::{DeviceCopy, Queue, Result, Stream};
 
 impl<T: DeviceCopy> VolumeMut<'_, T> {
     /// Copies everything from packed planes on the host, in the order of `queue`. Returns when the values are
@@ -28,9 +29,24 @@ impl<T: DeviceCopy> VolumeMut<'_, T> {
         }
         stream.refuse_captured(COPY)?;
         block.allocation.meet(stream)?;
+        let _current = block.allocation.current_for(stream)?;
+        if let Some(pieces) = pieces::<T>(block) {
+            // SAFETY: the values have all pieces. Each copy reads its piece from the address that it is given, to
+            // planes that are there in the order of the stream.
+            return unsafe {
+                staging::upload(values.as_ptr().cast(), pieces, stream, |piece, mut from, raw| {
+                    for (part, len) in block.parts_of::<T>(piece) {
+                        let packed = Planes::packed(from.cast_mut(), &part);
+                        let copy = descriptor::<u8>(Planes::of::<u8>(&part), packed, &part);
+                        context.driver().cuMemcpy3DAsync_v2(&raw const copy, raw)?;
+                        from = from.add(len);
+                    }
+                    Ok(())
+                })
+            };
+        }
         let mut lent = values.to_vec();
         let copy = descriptor::<T>(Planes::of::<T>(block), Planes::packed(lent.as_mut_ptr(), block), block);
-        let _current = block.allocation.current_for(stream)?;
         // SAFETY: both have these planes; the device's are there in the order of the stream, the host's until
         // `finish` knows that they are no longer needed.
         let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy3DAsync_v2(&raw const copy, raw) });
@@ -51,7 +67,10 @@ impl<T: DeviceCopy> Volume<'_, T> {
         context.serves(stream)?;
         let values = block.shape.values();
         let mut lent: Vec<T> = Vec::with_capacity(values);
-        if values > 0 {
+        if let Some(pieces) = pieces::<T>(block) {
+            // SAFETY: there is room for as many values, which nothing else uses.
+            unsafe { self.stage(lent.as_mut_ptr(), pieces, stream) }?;
+        } else if values > 0 {
             stream.refuse_captured(COPY)?;
             block.allocation.meet(stream)?;
             let copy = descriptor::<T>(Planes::packed(lent.as_mut_ptr(), block), Planes::of::<T>(block), block);
@@ -72,10 +91,47 @@ impl<T: DeviceCopy> Volume<'_, T> {
     /// # Errors
     ///
     /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if there is not room for as many
-    /// values, and as [`Volume::download`]; then nothing is written.
+    /// values, and as [`Volume::download`]. Nothing is written then, unless the driver fails in the middle of
+    /// more than 64 KiB.
     pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
         same_length(self.block.shape.values(), values.len())?;
+        if let Some(pieces) = pieces::<T>(&self.block) {
+            self.context().serves(queue.stream())?;
+            // SAFETY: the slice has room for as many values, and is borrowed.
+            return unsafe { self.stage(values.as_mut_ptr(), pieces, queue.stream()) };
+        }
         values.copy_from_slice(&self.download(queue)?);
         Ok(())
     }
+
+    /// Copies everything to the host through staging memory, on a stream of the context.
+    ///
+    /// # Safety
+    ///
+    /// `to` has room for as many values, and nothing else uses them.
+    unsafe fn stage(self, to: *mut T, pieces: Pieces, stream: &Stream) -> Result<()> {
+        let (driver, block) = (stream.driver(), &self.block);
+        stream.refuse_captured(COPY)?;
+        block.allocation.meet(stream)?;
+        let _current = block.allocation.current_for(stream)?;
+        // SAFETY: the caller's memory has room for all pieces. Each copy writes its piece to the address that it is
+        // given, from planes that are there in the order of the stream.
+        unsafe {
+            staging::download(to.cast(), pieces, stream, |piece, mut to, raw| {
+                for (part, len) in block.parts_of::<T>(piece) {
+                    let packed = Planes::packed(to, &part);
+                    let copy = descriptor::<u8>(packed, Planes::of::<u8>(&part), &part);
+                    driver.cuMemcpy3DAsync_v2(&raw const copy, raw)?;
+                    to = to.add(len);
+                }
+                Ok(())
+            })
+        }
+    }
+}
+
+/// The pieces of a copy that goes through staging memory; `None` for a small one.
+fn pieces<T>(block: &Block<'_>) -> Option<Pieces> {
+    let bytes = block.shape.values() * size_of::<T>();
+    (bytes > READ_DURING_CALLS).then(|| Pieces::rows(block.shape.width() * size_of::<T>(), bytes))
 }

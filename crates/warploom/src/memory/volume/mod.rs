@@ -17,7 +17,7 @@ mod shape;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 
 use warploom_driver::sys::types::CUdeviceptr;
 
@@ -102,6 +102,29 @@ impl<'a> Block<'a> {
         // Inside, so that the bytes before it are fewer than the allocation's.
         let before = self.shape.offset(front, top, left) * size_of::<T>();
         Ok(Block { address: self.address + before as CUdeviceptr, shape, ..self })
+    }
+
+    /// The parts that make up some bytes of the packed volume, in bytes, and the bytes of each: whole planes, rows
+    /// of one plane, and a part of a row.
+    pub(super) fn parts_of<T>(&self, bytes: Range<usize>) -> impl Iterator<Item = (Block<'a>, usize)> + use<'a, T> {
+        let (width, height, _) = self.shape.extent();
+        let (block, row, mut at) = (*self, width * size_of::<T>(), bytes.start);
+        let shape = VolumeShape::packed(row, height, 1)
+            .with_pitch(self.shape.pitch() * size_of::<T>())
+            .with_plane_height(self.shape.plane_height());
+        std::iter::from_fn(move || {
+            let (left, line, column) = (bytes.end - at, at / row, at % row);
+            let (plane, top) = (line / height, line % height);
+            let (width, height, depth) = match left {
+                0 => return None,
+                _ if column > 0 || left < row => (left.min(row - column), 1, 1),
+                _ if top > 0 || left < row * height => (row, (left / row).min(height - top), 1),
+                _ => (row, height, left / (row * height)),
+            };
+            at += width * height * depth;
+            let address = block.address + shape.offset(plane, top, column) as CUdeviceptr;
+            Some((Block { address, shape: shape.part(width, height, depth), ..block }, width * height * depth))
+        })
     }
 
     /// The memory from the first value of a plane to its last, gaps included.

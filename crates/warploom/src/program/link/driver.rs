@@ -10,6 +10,7 @@ use super::LinkError;
 use super::option::LinkOption;
 use crate::context::Current;
 use crate::diagnostics::{self, Subject};
+use crate::kernel::HEADER;
 use crate::kernel::jit::{Logs, RawOptions};
 use crate::program::{Architecture, CodeKind, ObjectCode};
 use crate::{Context, Driver, Result};
@@ -69,8 +70,8 @@ impl<'c> DriverLink<'c> {
     pub(super) fn add(&self, (code, kind, name): &(&ObjectCode, CUjitInputType, CString)) -> Result<()> {
         // PTX is counted with its end.
         let ended = [code.bytes(), &[0][..usize::from(code.kind() == CodeKind::Ptx)]].concat();
-        // Some kinds are read as the words they consist of.
-        let mut words = vec![0_u64; ended.len().div_ceil(8)];
+        // Some kinds are read as the words they consist of, and the start of all as that of any.
+        let mut words = vec![0_u64; ended.len().max(HEADER).div_ceil(8)];
         let data = words.as_mut_ptr().cast::<u8>();
         // SAFETY: there is room for all bytes, and it is not theirs.
         unsafe { ended.as_ptr().copy_to_nonoverlapping(data, ended.len()) };

@@ -7,11 +7,9 @@ use std::ptr::null_mut;
 use super::raw::{nvJitLinkHandle, nvJitLinkInputType, nvJitLinkResult};
 use super::{LinkCode, LinkError, NvJitLink};
 use crate::diagnostics::{self, Subject};
+use crate::kernel::HEADER;
 use crate::program::output::{text, until_zero};
 use crate::program::{CodeKind, ObjectCode};
-
-/// As long as the start of any kind of code: the header of ELF.
-const START: usize = 64;
 
 /// A link of nvJitLink's. Only this file has its handle, which is alive as long as this is.
 pub(super) struct Handle<'n> {
@@ -37,7 +35,7 @@ impl<'n> Handle<'n> {
         // PTX is counted with its end. To see what it has, nvJitLink looks at the start, even of what is
         // shorter than that.
         let size = code.bytes().len() + usize::from(code.kind() == CodeKind::Ptx);
-        let bytes = [code.bytes(), &[0; START]].concat();
+        let bytes = [code.bytes(), &[0; HEADER]].concat();
         // SAFETY: the link is alive, and the bytes and the text until the call returns, which copies what it
         // needs. The bytes are PTX, or a binary that NVIDIA's tools made, as all `ObjectCode`.
         let code = unsafe { add(self.raw, number(code.kind()), bytes.as_ptr().cast(), size, name.as_ptr()) };

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use warploom::leaks::{Kind, Leaks};
-use warploom::{Cached, ContextError, DevicePool, Error};
+use warploom::{Cached, ContextError, DevicePool, Error, Function};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
 use warploom_testkit::{TestResult, assert_sound, driver_tests, open};
@@ -57,7 +57,10 @@ driver_tests! {
         let is_stale = |error: &Error| matches!(error, Error::Context(ContextError::Stale { .. }));
         assert!(cache.allocate::<u8>(100, &stream).is_err_and(|error| is_stale(&error)));
         assert!(cache.release_unused().is_err_and(|error| is_stale(&error)));
+        let calls = driver.count_calls();
         drop((kept, cache, stream, context));
+        assert_eq!(calls.count(Function::cuMemFreeAsync), 0, "the memory went with the context");
+        drop(calls);
         device.context()?.stream()?.synchronize()?;
     }
 }

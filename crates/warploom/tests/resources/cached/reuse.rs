@@ -59,9 +59,9 @@ driver_tests! {
         let (first, second, gone) = (context.stream()?, context.stream()?, context.stream()?);
         let cache = Cached::new(&DevicePool::new(&context)?);
         let address = cache.zeroed::<u8>(4 << 20, &gone)?.as_raw();
-        drop(gone);
         drop(cache.zeroed::<u8>(4096, &first)?);
         drop(cache.zeroed::<u8>(4096, &second)?); // waits for the first
+        drop(gone);
         drop(cache.zeroed::<u8>(16 << 20, &first)?); // takes the blocks over of the stream that is gone
         let mut buffer = cache.allocate::<u8>(4 << 20, &second)?;
         assert_eq!(buffer.as_raw(), address);
