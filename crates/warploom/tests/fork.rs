@@ -1,4 +1,5 @@
 //! Calls in a child made by `fork` (SYS-11).
+#![cfg(unix)]
 #![expect(unsafe_code, reason = "forks")]
 
 use std::sync::Mutex;
