@@ -7,8 +7,8 @@ use crate::memory::resource::{StreamOrdered, Synchronous};
 use crate::{Buffer, DeviceCopy};
 
 impl<T: DeviceCopy> Buffer<T> {
-    /// The stream-ordered resource that gets the memory back: more memory of the same kind comes from it. `None`
-    /// for memory of a [`Synchronous`] resource, of a graph, or of other code.
+    /// The stream-ordered resource that gets the memory back: more memory of the same kind comes from it.
+    /// `None` for memory of a [`Synchronous`] resource, of a graph, or of other code.
     ///
     /// ```
     /// use warploom::{Buffer, DevicePool, Driver, OrderedResource, Stream};

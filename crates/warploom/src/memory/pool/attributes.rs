@@ -41,8 +41,8 @@ macro_rules! pool_attributes {
                 self.shared.as_raw()
             }
 
-            /// `true` if it was made here and ends with its last value; `false` for a pool that the driver has
-            /// for a location (`default_of`, `current`), which other code uses, too.
+            /// `true` if it was made here and ends with its last value; `false` for a pool that the driver
+            /// has for a location (`default_of`, `current`), which other code uses, too.
             #[must_use]
             pub fn is_owned(&self) -> bool {
                 self.shared.is_owned()
