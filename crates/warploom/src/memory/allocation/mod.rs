@@ -17,6 +17,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use crate::capture::CaptureId;
 use crate::context::Current;
 use crate::leaks::{Kind, Mark, mark};
+use crate::memory::adaptor::Lease;
 use crate::memory::host_borrows::HostBorrows;
 use crate::memory::managed::{ManagedState, asks_managed};
 use crate::memory::pool::graph_pool;
@@ -45,6 +46,8 @@ enum Owner {
         resource: AnyOrdered,
         home: Stream,
     },
+    /// A cache.
+    Leased(Lease),
     Synchronous {
         resource: Arc<dyn Synchronous>,
     },
@@ -83,6 +86,32 @@ impl Allocation {
             is_pinned,
             is_pieced: false,
             owner,
+            uses: Uses::default(),
+            managed: ManagedState::default(),
+            host_borrows: HostBorrows::default(),
+            _mark: mark,
+        }
+    }
+
+    /// Memory of a cache, which gets it back.
+    ///
+    /// # Safety
+    ///
+    /// The lease is that of a block at this address, which has as many bytes. `is_pinned` is the answer of
+    /// the cache.
+    #[inline(always)]
+    pub(in crate::memory) unsafe fn leased(
+        (address, bytes): (CUdeviceptr, usize),
+        is_pinned: bool,
+        lease: Lease,
+    ) -> Allocation {
+        let mark = mark(lease.home().context(), || (Kind::Memory { resource: lease.below().name() }, address, bytes));
+        Allocation {
+            address,
+            bytes,
+            is_pinned,
+            is_pieced: false,
+            owner: Owner::Leased(lease),
             uses: Uses::default(),
             managed: ManagedState::default(),
             host_borrows: HostBorrows::default(),
@@ -192,6 +221,7 @@ impl Allocation {
         match &self.owner {
             // The resource's own, or it would not have been allocated there.
             Owner::Ordered { home, .. } | Owner::Graph { home, .. } => home.context(),
+            Owner::Leased(lease) => lease.home().context(),
             Owner::Synchronous { resource } => resource.context(),
             Owner::Other { context, .. } => context,
         }
@@ -201,6 +231,7 @@ impl Allocation {
     pub(in crate::memory) fn home(&self) -> Option<&Stream> {
         match &self.owner {
             Owner::Ordered { home, .. } => Some(home),
+            Owner::Leased(lease) => Some(lease.home()),
             Owner::Synchronous { .. } | Owner::Graph { .. } | Owner::Other { .. } => None,
         }
     }
@@ -214,7 +245,7 @@ impl Allocation {
     pub(in crate::memory) fn is_from<R: Synchronous>(&self, this: &Arc<R>) -> bool {
         match &self.owner {
             Owner::Synchronous { resource } => std::ptr::addr_eq(Arc::as_ptr(resource), Arc::as_ptr(this)),
-            Owner::Ordered { .. } | Owner::Graph { .. } | Owner::Other { .. } => false,
+            Owner::Ordered { .. } | Owner::Leased(_) | Owner::Graph { .. } | Owner::Other { .. } => false,
         }
     }
 
@@ -252,6 +283,7 @@ impl Allocation {
     pub(in crate::memory) fn is_managed(&self) -> Result<bool> {
         let is_known = match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_managed(),
+            Owner::Leased(lease) => lease.below().is_managed(),
             Owner::Synchronous { resource } => resource.is_managed(),
             Owner::Graph { .. } => return Ok(false),
             Owner::Other { .. } => false,
@@ -263,6 +295,7 @@ impl Allocation {
     pub(in crate::memory) fn kind(&self) -> Result<MemoryKind> {
         let is_managed = match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_managed(),
+            Owner::Leased(lease) => lease.below().is_managed(),
             Owner::Synchronous { resource } => resource.is_managed(),
             Owner::Graph { .. } => false,
             Owner::Other { .. } => return self.managed.kind_or_ask(|| MemoryKind::ask(self.context(), self.address)),
@@ -278,6 +311,7 @@ impl Allocation {
     pub(in crate::memory) fn is_device(&self) -> bool {
         match &self.owner {
             Owner::Ordered { resource, .. } => !self.is_pinned && !resource.is_managed(),
+            Owner::Leased(lease) => !self.is_pinned && !lease.below().is_managed(),
             Owner::Synchronous { resource } => !self.is_pinned && !resource.is_managed(),
             Owner::Graph { .. } => true,
             Owner::Other { .. } => false,
@@ -306,6 +340,7 @@ impl Allocation {
     pub(in crate::memory) fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
         match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_open_to(device),
+            Owner::Leased(lease) => lease.below().is_open_to(device),
             Owner::Synchronous { resource } => resource.is_open_to(device),
             Owner::Graph { .. } => Ok(Some(false)),
             Owner::Other { .. } => Ok(None),
@@ -353,6 +388,7 @@ impl Allocation {
     pub(in crate::memory) fn meet(&self, stream: &Stream) -> Result<()> {
         match &self.owner {
             Owner::Ordered { home, .. } if home == stream => Ok(()),
+            Owner::Leased(lease) if lease.home() == stream => Ok(()),
             // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
             _ => {
@@ -403,6 +439,10 @@ impl Allocation {
                         },
                     ),
             ),
+            Owner::Leased(lease) => Some(lease.another(bytes, stream).map(
+                // SAFETY: the lease is that of the block at the address, which has as many bytes.
+                |(address, lease)| unsafe { Allocation::leased((address, bytes), self.is_pinned, lease) },
+            )),
             Owner::Synchronous { resource } => Some(
                 (if bytes == 0 { Ok(0) } else { resource.allocate_raw(bytes) })
                     // SAFETY: the resource has allocated it just now, unless there are no bytes.
@@ -417,7 +457,7 @@ impl Allocation {
     /// stream.
     pub(in crate::memory) fn set_order(&self, stream: &Stream) -> bool {
         match &self.owner {
-            Owner::Ordered { .. } => {
+            Owner::Ordered { .. } | Owner::Leased(_) => {
                 self.uses.set_order(stream);
                 true
             }
