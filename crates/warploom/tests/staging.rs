@@ -4,7 +4,7 @@ mod gate;
 
 use warploom::sys::types::CUresult;
 use warploom::{Buffer, Context, DeviceMemory, DevicePool, Driver, Function, ManagedMemory, PinnedMemory};
-use warploom::{Result, Stream};
+use warploom::{Result, Stream, VolumeShape};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order, Resource};
@@ -82,6 +82,25 @@ driver_tests! {
             assert!(back == host);
             let all = buffer.download(&stream)?;
             assert!(all.chunks(pitch).all(|row| row[width..].iter().all(|gap| *gap == 0)), "gaps are left alone");
+        }
+    }
+
+    /// Planes smaller than a piece, larger ones, and rows of which each is several pieces.
+    fn volumes_are_copied_piece_by_piece(driver) {
+        let (_, stream, pool) = setup(driver)?;
+        for (width, height, depth) in [(50, 30, 200), (300, 900, 3), (600_001, 2, 2)] {
+            let shape = VolumeShape::packed(width, height, depth).with_pitch(width + 3).with_plane_height(height + 1);
+            let mut buffer = pool.zeroed::<u32>((width + 3) * (height + 1) * depth, &stream)?;
+            let host = values(width * height * depth);
+            buffer.volume_mut(shape)?.copy_from_host(&host, &stream)?;
+            assert!(buffer.volume(shape)?.download(&stream)? == host);
+            let mut back = vec![0; host.len()];
+            buffer.volume(shape)?.copy_to_host(&mut back, &stream)?;
+            assert!(back == host);
+            let all = buffer.download(&stream)?;
+            assert!(all.chunks(width + 3).all(|row| row[width..].iter().all(|gap| *gap == 0)), "gaps are left alone");
+            let gap_rows = all.chunks((width + 3) * (height + 1)).flat_map(|plane| &plane[(width + 3) * height..]);
+            assert!(gap_rows.into_iter().all(|gap| *gap == 0), "and so are rows between planes");
         }
     }
 

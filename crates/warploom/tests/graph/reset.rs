@@ -57,9 +57,10 @@ fn everything_of_a_device_is_stale_after_a_reset() -> TestResult {
     budget(&driver, &[], || drop((buffer, memory, event)));
 
     let other = driver.device(1)?.context()?;
-    let mut elsewhere = DeviceMemory::new(&other).zeroed::<u8>(4, &other.stream()?)?;
-    elsewhere.fill(3, &other.stream()?)?;
-    assert_eq!(elsewhere.download(&other.stream()?)?, [3; 4]);
+    let stream = other.stream()?;
+    let mut elsewhere = DeviceMemory::new(&other).zeroed::<u8>(4, &stream)?;
+    elsewhere.fill(3, &stream)?;
+    assert_eq!(elsewhere.download(&stream)?, [3; 4]);
     let renewed = Stage::new(&driver)?;
     assert_eq!(renewed.zeroed(4)?.download(&renewed.stream)?, [0; 4]);
     Ok(())

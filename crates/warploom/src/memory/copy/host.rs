@@ -21,6 +21,9 @@ pub(super) const COPY: &str = "a copy from or to the host";
 /// The most bytes that drivers are known to have read when the call returns. More go through staging memory.
 pub(super) const READ_DURING_CALLS: usize = 64 << 10;
 
+/// The most bytes that the driver copies into a new vector itself: there it is faster than in pieces.
+const DIRECT: usize = 1 << 20;
+
 impl<T: DeviceCopy> SliceMut<'_, T> {
     /// Copies everything from the host, in the order of `queue`. Returns when the values are no longer
     /// needed. That does not wait for the device if it is no more than 64 KiB, the destination is memory that
@@ -87,7 +90,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
         let stream = queue.stream();
         self.context().serves(stream)?;
         let (mut values, bytes) = (Vec::with_capacity(self.len()), self.size_in_bytes());
-        if bytes > READ_DURING_CALLS {
+        if bytes > DIRECT {
             // SAFETY: there is room for as many values, which nothing else uses.
             unsafe { self.stage(values.as_mut_ptr(), stream) }?;
         } else if bytes > 0 {

@@ -31,17 +31,14 @@ impl<T: DeviceCopy> VolumeMut<'_, T> {
         block.allocation.meet(stream)?;
         let _current = block.allocation.current_for(stream)?;
         if let Some(pieces) = pieces::<T>(block) {
-            // SAFETY: the values have all pieces. Each copy reads its piece from the address that it is given, to
-            // planes that are there in the order of the stream.
+            // SAFETY: the values have all pieces. Each copy reads its piece from the address that it is
+            // given, to planes that are there in the order of the stream.
             return unsafe {
-                staging::upload(values.as_ptr().cast(), pieces, stream, |piece, mut from, raw| {
-                    for (part, len) in block.parts_of::<T>(piece) {
-                        let packed = Planes::packed(from.cast_mut(), &part);
-                        let copy = descriptor::<u8>(Planes::of::<u8>(&part), packed, &part);
-                        context.driver().cuMemcpy3DAsync_v2(&raw const copy, raw)?;
-                        from = from.add(len);
-                    }
-                    Ok(())
+                staging::upload(values.as_ptr().cast(), pieces, stream, |piece, from, raw| {
+                    let part = block.piece::<T>(piece);
+                    let from = Planes::packed(from.cast_mut(), &part);
+                    let copy = descriptor::<u8>(Planes::of::<u8>(&part), from, &part);
+                    context.driver().cuMemcpy3DAsync_v2(&raw const copy, raw)
                 })
             };
         }
@@ -114,17 +111,13 @@ impl<T: DeviceCopy> Volume<'_, T> {
         stream.refuse_captured(COPY)?;
         block.allocation.meet(stream)?;
         let _current = block.allocation.current_for(stream)?;
-        // SAFETY: the caller's memory has room for all pieces. Each copy writes its piece to the address that it is
-        // given, from planes that are there in the order of the stream.
+        // SAFETY: the caller's memory has room for all pieces. Each copy writes its piece to the address that
+        // it is given, from planes that are there in the order of the stream.
         unsafe {
-            staging::download(to.cast(), pieces, stream, |piece, mut to, raw| {
-                for (part, len) in block.parts_of::<T>(piece) {
-                    let packed = Planes::packed(to, &part);
-                    let copy = descriptor::<u8>(packed, Planes::of::<u8>(&part), &part);
-                    driver.cuMemcpy3DAsync_v2(&raw const copy, raw)?;
-                    to = to.add(len);
-                }
-                Ok(())
+            staging::download(to.cast(), pieces, stream, |piece, to, raw| {
+                let part = block.piece::<T>(piece);
+                let copy = descriptor::<u8>(Planes::packed(to, &part), Planes::of::<u8>(&part), &part);
+                driver.cuMemcpy3DAsync_v2(&raw const copy, raw)
             })
         }
     }
@@ -133,5 +126,6 @@ impl<T: DeviceCopy> Volume<'_, T> {
 /// The pieces of a copy that goes through staging memory; `None` for a small one.
 fn pieces<T>(block: &Block<'_>) -> Option<Pieces> {
     let bytes = block.shape.values() * size_of::<T>();
-    (bytes > READ_DURING_CALLS).then(|| Pieces::rows(block.shape.width() * size_of::<T>(), bytes))
+    let row = block.shape.width() * size_of::<T>();
+    (bytes > READ_DURING_CALLS).then(|| Pieces::planes(row, row * block.shape.height(), bytes))
 }

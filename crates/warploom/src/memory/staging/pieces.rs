@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use super::piece_size;
 
-/// The pieces of packed rows on the host, as ranges of bytes: of whole rows, or of a part of one row if a row
-/// is larger than a piece.
+/// The pieces of packed planes of rows on the host, as ranges of bytes: of whole planes, or of whole rows of
+/// one plane, or of a part of one row, depending on the size of each.
 #[derive(Clone)]
 pub(in crate::memory) struct Pieces {
     start: usize,
     total: usize,
     row: usize,
-    /// The bytes of a piece.
+    plane: usize,
+    /// The most bytes of a piece.
     size: usize,
 }
 
@@ -23,8 +24,12 @@ impl Pieces {
 
     /// Pieces of `total` bytes in rows of `row` bytes, which is not 0.
     pub(in crate::memory) fn rows(row: usize, total: usize) -> Pieces {
-        let size = piece_size(total);
-        Pieces { start: 0, total, row, size: if row <= size { size / row * row } else { size } }
+        Pieces::planes(row, total, total)
+    }
+
+    /// Pieces of `total` bytes in planes of `plane` bytes, in rows of `row` bytes; neither is 0.
+    pub(in crate::memory) fn planes(row: usize, plane: usize, total: usize) -> Pieces {
+        Pieces { start: 0, total, row, plane, size: piece_size(total) }
     }
 
     /// The bytes of all pieces.
@@ -40,9 +45,15 @@ impl Iterator for Pieces {
         if self.start == self.total {
             return None;
         }
-        let start = self.start;
-        let limit = if self.row <= self.size { self.total } else { (start / self.row + 1) * self.row };
-        self.start = (start + self.size).min(limit).min(self.total);
+        let (start, size) = (self.start, self.size);
+        let (unit, limit) = if self.plane <= size {
+            (self.plane, self.total)
+        } else if self.row <= size {
+            (self.row, (start / self.plane + 1) * self.plane)
+        } else {
+            (1, (start / self.row + 1) * self.row)
+        };
+        self.start = (start + size / unit * unit).min(limit).min(self.total);
         Some(start..self.start)
     }
 }
@@ -78,6 +89,25 @@ mod tests {
                 end = piece.end;
             }
             assert_eq!(end, row * rows);
+        }
+    }
+
+    #[test]
+    fn pieces_of_planes_are_whole_planes_or_lie_in_one() {
+        let shapes = [(100, 50, 4000), (1000, 3000, 5), (CHUNK + 1, 2, 3), (7, 1, 1), (CHUNK / 4, 4, 9)];
+        for (row, height, depth) in shapes {
+            let (plane, mut end) = (row * height, 0);
+            for piece in Pieces::planes(row, plane, plane * depth) {
+                assert_eq!(piece.start, end);
+                assert!(!piece.is_empty() && piece.len() <= CHUNK);
+                let are_planes = piece.start % plane == 0 && piece.len() % plane == 0;
+                let is_in_plane = piece.start / plane == (piece.end - 1) / plane;
+                let are_rows = piece.start % row == 0 && piece.len() % row == 0;
+                let is_in_row = piece.start / row == (piece.end - 1) / row;
+                assert!(are_planes || is_in_plane && (are_rows || is_in_row), "{piece:?} of {row}, {plane}");
+                end = piece.end;
+            }
+            assert_eq!(end, plane * depth);
         }
     }
 

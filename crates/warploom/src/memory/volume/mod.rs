@@ -104,27 +104,23 @@ impl<'a> Block<'a> {
         Ok(Block { address: self.address + before as CUdeviceptr, shape, ..self })
     }
 
-    /// The parts that make up some bytes of the packed volume, in bytes, and the bytes of each: whole planes, rows
-    /// of one plane, and a part of a row.
-    pub(super) fn parts_of<T>(&self, bytes: Range<usize>) -> impl Iterator<Item = (Block<'a>, usize)> + use<'a, T> {
-        let (width, height, _) = self.shape.extent();
-        let (block, row, mut at) = (*self, width * size_of::<T>(), bytes.start);
-        let shape = VolumeShape::packed(row, height, 1)
-            .with_pitch(self.shape.pitch() * size_of::<T>())
-            .with_plane_height(self.shape.plane_height());
-        std::iter::from_fn(move || {
-            let (left, line, column) = (bytes.end - at, at / row, at % row);
-            let (plane, top) = (line / height, line % height);
-            let (width, height, depth) = match left {
-                0 => return None,
-                _ if column > 0 || left < row => (left.min(row - column), 1, 1),
-                _ if top > 0 || left < row * height => (row, (left / row).min(height - top), 1),
-                _ => (row, height, left / (row * height)),
-            };
-            at += width * height * depth;
-            let address = block.address + shape.offset(plane, top, column) as CUdeviceptr;
-            Some((Block { address, shape: shape.part(width, height, depth), ..block }, width * height * depth))
-        })
+    /// A piece of its packed bytes, which are whole planes, or whole rows of one, or lie in one row: as a volume
+    /// of bytes.
+    pub(super) fn piece<T>(&self, bytes: Range<usize>) -> Block<'a> {
+        let (row, height) = (self.shape.width() * size_of::<T>(), self.shape.height());
+        let (plane, start, len) = (row * height, bytes.start, bytes.len());
+        let (front, top, left) = (start / plane, start % plane / row, start % row);
+        let (width, height, depth) = if start.is_multiple_of(plane) && len.is_multiple_of(plane) {
+            (row, height, len / plane)
+        } else if left == 0 && len.is_multiple_of(row) {
+            (row, len / row, 1)
+        } else {
+            (len, 1, 1)
+        };
+        let before = self.shape.offset(front, top, 0) * size_of::<T>() + left;
+        let shape = VolumeShape::packed(width, height, depth);
+        let shape = shape.with_pitch(self.shape.pitch() * size_of::<T>()).with_plane_height(self.shape.plane_height());
+        Block { address: self.address + before as CUdeviceptr, shape, ..*self }
     }
 
     /// The memory from the first value of a plane to its last, gaps included.
