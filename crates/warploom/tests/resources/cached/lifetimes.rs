@@ -10,6 +10,9 @@ use warploom_testkit::driver_tests;
 /// A block of its own segment, which leaves nothing free in its lane.
 const LARGE: usize = 4 << 20;
 
+/// An end of a buffer, which may use another stream.
+type End = fn(Buffer<u8>, &Stream) -> warploom::Result<()>;
+
 fn streams(leaks: &Leaks) -> usize {
     leaks.report().count(|kind| kind == Kind::Stream)
 }
@@ -20,7 +23,7 @@ driver_tests! {
         let context = driver.device(0)?.context()?;
         let other = context.stream()?;
         let cache = Cached::new(&DevicePool::new(&context)?);
-        let ends: [fn(Buffer<u8>, &Stream) -> warploom::Result<()>; 3] = [
+        let ends: [End; 3] = [
             |buffer, _| buffer.close(),
             |mut buffer, other| buffer.fill(2, other),
             |mut buffer, other| buffer.set_free_stream(other),

@@ -3,6 +3,7 @@
 //! A cache lives while it has a handle or a lease, and a lane while it has a lease. Both are counted under
 //! the lock of the cache, which is taken for the block anyway; so an allocation counts no reference to the
 //! cache or to its stream, each of which would be a locked instruction to make and another to drop.
+#![expect(unsafe_code, reason = "points to a cache and a stream that are counted elsewhere")]
 
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -156,7 +157,7 @@ impl Lease {
     /// # Safety
     ///
     /// As for [`StreamOrdered::deallocate_raw`]; `address` is that of the block. After a success, the lease
-    /// is not used any more, except that it is dropped. The given stream is not borrowed from the lease.
+    /// is not used any more, except that it is dropped.
     #[inline]
     pub(in crate::memory) unsafe fn end(&mut self, address: CUdeviceptr, order: Option<&Stream>) -> Result<()> {
         // Cache and home may go as soon as the lock is released; so these references are not used after that.

@@ -5,6 +5,7 @@
 //! cost. Here, a thread that finds the lock held tries again: at once, then after others have run, then after
 //! a short sleep, so that a holder of lower priority gets on. That suits the short sections of a cache, none
 //! of which calls the driver.
+#![expect(unsafe_code, reason = "lends a value to one thread at a time")]
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
