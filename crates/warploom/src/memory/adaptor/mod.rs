@@ -16,7 +16,7 @@ mod counted;
 mod limited;
 mod logged;
 
-pub(in crate::memory) use cached::BlockCache;
+pub(in crate::memory) use cached::Lease;
 pub use cached::{CacheOptions, CacheStatistics, Cached, OtherStreams};
 pub use counted::{Counted, Counts};
 pub use limited::Limited;

@@ -15,18 +15,20 @@ use crate::memory::host_borrows::HostBorrows;
 use crate::memory::managed::ManagedState;
 use crate::memory::pool::graph_pool;
 use crate::memory::resource::{AnyOrdered, StreamOrdered};
+use crate::memory::uses::Uses;
 use crate::{Error, Result, Stream};
 
 impl Allocation {
     /// Frees it now, and returns the error. Memory of a graph is freed by a node.
     pub(in crate::memory) fn close(mut self) -> Result<()> {
+        // Before the end, with which the stream of a lease may go.
+        let context = self.context().clone();
         let ended = match &self.owner {
             // SAFETY: a node of that capture has allocated it for this value, which is given up.
             Owner::Graph { capture, home } => unsafe { graph_pool::free(self.address, *capture, home) },
             _ => self.end(),
         };
         // The allocation must not be freed again; its parts are dropped on their own.
-        let context = self.context().clone();
         self.owner = Owner::Other { context, keeps: None };
         ended
     }
@@ -53,14 +55,15 @@ impl Allocation {
     /// to be fetched anew.
     #[inline]
     fn end(&mut self) -> Result<()> {
-        match &self.owner {
-            Owner::Ordered { resource, home }
-                if self.bytes != 0
-                    && !self.uses.is_counted()
-                    && home.is_here()
-                    && home.context().is_current_generation()
-                    && !capture::any() =>
-            {
+        let is_simple = |home: &Stream| {
+            !self.uses.is_counted() && home.is_here() && home.context().is_current_generation() && !capture::any()
+        };
+        match &mut self.owner {
+            Owner::Leased(lease) if is_simple(lease.home()) => {
+                // SAFETY: as in `end_now`; no stream but the home has used it.
+                unsafe { lease.end(self.address, None) }
+            }
+            Owner::Ordered { resource, home } if self.bytes != 0 && is_simple(home) => {
                 // SAFETY: as in `end_now`; no stream but `home` has used it.
                 unsafe { free_ordered(resource, (self.address, self.bytes), home) }
             }
@@ -94,7 +97,7 @@ impl Allocation {
 
     /// The capture that keeps it from being freed in the order of its stream.
     fn obstacle(&self) -> Result<Option<Arc<Sequence>>> {
-        let Owner::Ordered { home, .. } = &self.owner else { return Ok(None) };
+        let Some(home) = self.home() else { return Ok(None) };
         let order = self.uses.order();
         let order = order.as_ref().unwrap_or(home).for_teardown();
         Ok(capture::of(&order).or(capture::shadowed(&order)?))
@@ -123,15 +126,15 @@ impl Allocation {
         }
         match &mut self.owner {
             Owner::Ordered { resource, home } => {
-                let (users, replaced) = self.uses.end(Some(home));
-                let order = replaced.as_ref().unwrap_or(home).for_teardown();
-                for other in users.iter().chain(Some(&*home)).map(Stream::for_teardown) {
-                    // Without an event, waiting on the host is slow and correct.
-                    order.follow(&other).or_else(|_| other.drain())?;
-                }
                 // SAFETY: the memory came from this resource with this size and is given back once, by the
                 // end of its allocation; every use of it comes before this in the order of the stream.
-                unsafe { free_ordered(resource, memory, &order) }
+                after_users(&mut self.uses, home, |order| unsafe { free_ordered(resource, memory, order) })
+            }
+            Owner::Leased(lease) => {
+                // The lease may take its stream with it.
+                let home = lease.home().clone();
+                // SAFETY: as above; the lease is not used after its end, which ends the allocation.
+                after_users(&mut self.uses, &home, |order| unsafe { lease.end(self.address, Some(order)) })
             }
             Owner::Synchronous { resource } => {
                 let (waits, users) = (resource.free_waits_for_context(), self.uses.end(None).0);
@@ -159,7 +162,18 @@ impl Allocation {
     }
 }
 
-/// Gives memory back to a stream-ordered resource. Pools and caches are called directly.
+/// Frees in the order of a stream that comes after all that used the memory.
+fn after_users(uses: &mut Uses, home: &Stream, free: impl FnOnce(&Stream) -> Result<()>) -> Result<()> {
+    let (users, replaced) = uses.end(Some(home));
+    let order = replaced.as_ref().unwrap_or(home).for_teardown();
+    for other in users.iter().chain(Some(home)).map(Stream::for_teardown) {
+        // Without an event, waiting on the host is slow and correct.
+        order.follow(&other).or_else(|_| other.drain())?;
+    }
+    free(&order)
+}
+
+/// Gives memory back to a stream-ordered resource. Pools are called directly.
 ///
 /// # Safety
 ///
@@ -170,7 +184,6 @@ unsafe fn free_ordered(resource: &AnyOrdered, (address, bytes): (CUdeviceptr, us
     unsafe {
         match resource {
             AnyOrdered::Pool(pool) => pool.deallocate_raw(address, bytes, order),
-            AnyOrdered::Cache(cache, block) => cache.free(address, *block, order),
             AnyOrdered::Other(resource) => resource.deallocate_raw(address, bytes, order),
         }
     }

@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "owns addresses, and gives them back to where they came from")]
 
 mod end;
+mod origin;
 mod resource;
 
 use std::any::Any;
@@ -17,7 +18,8 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use crate::capture::CaptureId;
 use crate::context::Current;
-use crate::leaks::{Kind, Mark, mark};
+use crate::leaks::Mark;
+use crate::memory::adaptor::Lease;
 use crate::memory::host_borrows::HostBorrows;
 use crate::memory::managed::{ManagedState, asks_managed};
 use crate::memory::pool::graph_pool;
@@ -46,6 +48,8 @@ enum Owner {
         resource: AnyOrdered,
         home: Stream,
     },
+    /// A cache.
+    Leased(Lease),
     Synchronous {
         resource: Arc<dyn Synchronous>,
     },
@@ -63,121 +67,6 @@ enum Owner {
 }
 
 impl Allocation {
-    /// Memory of a stream-ordered resource, which gets it back.
-    ///
-    /// # Safety
-    ///
-    /// The resource has allocated these bytes in the order of `home`, and nothing else gives them back.
-    /// `is_pinned` is the resource's answer.
-    #[inline(always)]
-    pub(in crate::memory) unsafe fn ordered(
-        (address, bytes): (CUdeviceptr, usize),
-        is_pinned: bool,
-        resource: AnyOrdered,
-        home: Stream,
-    ) -> Allocation {
-        let mark = mark(home.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
-        let owner = Owner::Ordered { resource, home };
-        Allocation {
-            address,
-            bytes,
-            is_pinned,
-            is_pieced: false,
-            owner,
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: mark,
-        }
-    }
-
-    /// Memory of a resource that allocates at once, which gets it back.
-    ///
-    /// # Safety
-    ///
-    /// The resource has allocated these bytes, and nothing else gives them back.
-    pub(in crate::memory) unsafe fn synchronous(
-        (address, bytes): (CUdeviceptr, usize),
-        resource: Arc<dyn Synchronous>,
-    ) -> Allocation {
-        let is_pinned = resource.is_pinned();
-        let mark = mark(resource.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
-        let owner = Owner::Synchronous { resource };
-        Allocation {
-            address,
-            bytes,
-            is_pinned,
-            is_pieced: false,
-            owner,
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: mark,
-        }
-    }
-
-    /// Memory that a node of a graph allocates.
-    ///
-    /// # Safety
-    ///
-    /// A node of this capture allocates these bytes in the order of `home`, and nothing else frees them.
-    pub(in crate::memory) unsafe fn of_graph(
-        (address, bytes): (CUdeviceptr, usize),
-        capture: CaptureId,
-        home: Stream,
-    ) -> Allocation {
-        let mark = mark(home.context(), || (Kind::Memory { resource: "GraphPool" }, address, bytes));
-        Allocation {
-            address,
-            bytes,
-            is_pinned: false,
-            is_pieced: false,
-            owner: Owner::Graph { capture, home },
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: mark,
-        }
-    }
-
-    /// Memory that other code owns.
-    ///
-    /// # Safety
-    ///
-    /// The bytes are there, in the context, for as long as `keeps` lives; without it, for as long as the
-    /// value and the work enqueued with it.
-    pub(in crate::memory) unsafe fn foreign(
-        (address, bytes): (CUdeviceptr, usize),
-        context: &Context,
-        keeps: Option<Box<dyn Any + Send + Sync>>,
-    ) -> Allocation {
-        let owner = Owner::Other { context: context.clone(), keeps };
-        Allocation {
-            address,
-            bytes,
-            is_pinned: false,
-            is_pieced: false,
-            owner,
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: Mark::default(),
-        }
-    }
-
-    /// Memory of the host that the program has registered with the driver, and unregisters itself.
-    ///
-    /// # Safety
-    ///
-    /// The bytes are there, and registered in the context, for as long as the value and the work enqueued with
-    /// it.
-    pub(in crate::memory) unsafe fn registered(memory: (CUdeviceptr, usize), context: &Context) -> Allocation {
-        // SAFETY: the caller's promise is the one that is asked for.
-        let mut allocation = unsafe { Allocation::foreign(memory, context, None) };
-        allocation.is_pinned = true;
-        allocation
-    }
-
     #[inline]
     pub(in crate::memory) fn address(&self) -> CUdeviceptr {
         self.address
@@ -193,6 +82,7 @@ impl Allocation {
         match &self.owner {
             // The resource's own, or it would not have been allocated there.
             Owner::Ordered { home, .. } | Owner::Graph { home, .. } => home.context(),
+            Owner::Leased(lease) => lease.home().context(),
             Owner::Synchronous { resource } => resource.context(),
             Owner::Other { context, .. } => context,
         }
@@ -202,6 +92,7 @@ impl Allocation {
     pub(in crate::memory) fn home(&self) -> Option<&Stream> {
         match &self.owner {
             Owner::Ordered { home, .. } => Some(home),
+            Owner::Leased(lease) => Some(lease.home()),
             Owner::Synchronous { .. } | Owner::Graph { .. } | Owner::Other { .. } => None,
         }
     }
@@ -215,7 +106,7 @@ impl Allocation {
     pub(in crate::memory) fn is_from<R: Synchronous>(&self, this: &Arc<R>) -> bool {
         match &self.owner {
             Owner::Synchronous { resource } => std::ptr::addr_eq(Arc::as_ptr(resource), Arc::as_ptr(this)),
-            Owner::Ordered { .. } | Owner::Graph { .. } | Owner::Other { .. } => false,
+            Owner::Ordered { .. } | Owner::Leased(_) | Owner::Graph { .. } | Owner::Other { .. } => false,
         }
     }
 
@@ -253,6 +144,7 @@ impl Allocation {
     pub(in crate::memory) fn is_managed(&self) -> Result<bool> {
         let is_known = match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_managed(),
+            Owner::Leased(lease) => lease.below().is_managed(),
             Owner::Synchronous { resource } => resource.is_managed(),
             Owner::Graph { .. } => return Ok(false),
             Owner::Other { .. } => false,
@@ -264,6 +156,7 @@ impl Allocation {
     pub(in crate::memory) fn kind(&self) -> Result<MemoryKind> {
         let is_managed = match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_managed(),
+            Owner::Leased(lease) => lease.below().is_managed(),
             Owner::Synchronous { resource } => resource.is_managed(),
             Owner::Graph { .. } => false,
             Owner::Other { .. } => return self.managed.kind_or_ask(|| MemoryKind::ask(self.context(), self.address)),
@@ -279,6 +172,7 @@ impl Allocation {
     pub(in crate::memory) fn is_device(&self) -> bool {
         match &self.owner {
             Owner::Ordered { resource, .. } => !self.is_pinned && !resource.is_managed(),
+            Owner::Leased(lease) => !self.is_pinned && !lease.below().is_managed(),
             Owner::Synchronous { resource } => !self.is_pinned && !resource.is_managed(),
             Owner::Graph { .. } => true,
             Owner::Other { .. } => false,
@@ -307,6 +201,7 @@ impl Allocation {
     pub(in crate::memory) fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
         match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_open_to(device),
+            Owner::Leased(lease) => lease.below().is_open_to(device),
             Owner::Synchronous { resource } => resource.is_open_to(device),
             Owner::Graph { .. } => Ok(Some(false)),
             Owner::Other { .. } => Ok(None),
@@ -354,6 +249,7 @@ impl Allocation {
     pub(in crate::memory) fn meet(&self, stream: &Stream) -> Result<()> {
         match &self.owner {
             Owner::Ordered { home, .. } if home == stream => Ok(()),
+            Owner::Leased(lease) if lease.home() == stream => Ok(()),
             // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
             _ => {
@@ -404,6 +300,10 @@ impl Allocation {
                         },
                     ),
             ),
+            Owner::Leased(lease) => Some(lease.another(bytes, stream).map(
+                // SAFETY: the lease is that of the block at the address, which has as many bytes.
+                |(address, lease)| unsafe { Allocation::leased((address, bytes), self.is_pinned, lease) },
+            )),
             Owner::Synchronous { resource } => Some(
                 (if bytes == 0 { Ok(0) } else { resource.allocate_raw(bytes) })
                     // SAFETY: the resource has allocated it just now, unless there are no bytes.
@@ -418,7 +318,7 @@ impl Allocation {
     /// stream.
     pub(in crate::memory) fn set_order(&self, stream: &Stream) -> bool {
         match &self.owner {
-            Owner::Ordered { .. } => {
+            Owner::Ordered { .. } | Owner::Leased(_) => {
                 self.uses.set_order(stream);
                 true
             }

@@ -33,6 +33,7 @@ impl<T: DeviceCopy> Buffer<T> {
     pub fn ordered_resource(&self) -> Option<Arc<dyn StreamOrdered>> {
         match &self.allocation().owner {
             Owner::Ordered { resource, .. } => Some(resource.shared()),
+            Owner::Leased(lease) => lease.resource(),
             _ => None,
         }
     }

@@ -1,19 +1,15 @@
-//! Any stream-ordered resource, with driver pools and caches called directly.
+//! Any stream-ordered resource, with driver pools called directly.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use super::StreamOrdered;
-use crate::memory::adaptor::BlockCache;
 use crate::memory::pool::driver_pool::DriverPool;
 
-/// Any stream-ordered resource. Most are pools and caches, whose free is called without dynamic dispatch.
+/// Any stream-ordered resource. Most are pools, whose free is called without dynamic dispatch.
 #[derive(Clone)]
 pub(in crate::memory) enum AnyOrdered {
     Pool(Arc<DriverPool>),
-    /// A cache, with the position of the block that an allocation has; a clone for another allocation finds
-    /// its block by address.
-    Cache(Arc<BlockCache>, usize),
     Other(Arc<dyn StreamOrdered>),
 }
 
@@ -22,7 +18,6 @@ impl AnyOrdered {
     pub(in crate::memory) fn shared(&self) -> Arc<dyn StreamOrdered> {
         match self {
             AnyOrdered::Pool(pool) => Arc::<DriverPool>::clone(pool),
-            AnyOrdered::Cache(cache, _) => Arc::<BlockCache>::clone(cache),
             AnyOrdered::Other(resource) => Arc::clone(resource),
         }
     }
@@ -35,7 +30,6 @@ impl Deref for AnyOrdered {
     fn deref(&self) -> &Self::Target {
         match self {
             AnyOrdered::Pool(pool) => &**pool,
-            AnyOrdered::Cache(cache, _) => &**cache,
             AnyOrdered::Other(resource) => &**resource,
         }
     }

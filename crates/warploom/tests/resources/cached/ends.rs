@@ -46,6 +46,7 @@ driver_tests! {
     fn a_reset_ends_a_cache(driver) {
         let device = driver.device(0)?;
         let context = device.context()?;
+        let leaks = Leaks::track(driver);
         let stream = context.stream()?;
         let cache = Cached::new(&DevicePool::new(&context)?);
         let kept = cache.zeroed::<u8>(100, &stream)?;
@@ -61,6 +62,7 @@ driver_tests! {
         drop((kept, cache, stream, context));
         assert_eq!(calls.count(Function::cuMemFreeAsync), 0, "the memory went with the context");
         drop(calls);
+        leaks.assert_none();
         device.context()?.stream()?.synchronize()?;
     }
 }

@@ -2,6 +2,7 @@
 
 mod captures;
 mod ends;
+mod lifetimes;
 mod limits;
 mod misuse;
 mod model;

@@ -2,88 +2,92 @@
 //!
 //! The lock is held while blocks change hands, and never during a driver call.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use warploom_driver::MemoryAnnotations;
 use warploom_driver::sys::types::CUdeviceptr;
 
-use super::blocks::NONE;
+use super::lease::Leased;
+use super::lock::{Guard, Lock};
 use super::options::{CacheOptions, OtherStreams};
 use super::size::block_size;
 use super::state::{Other, Search, State, Taken};
-use crate::memory::allocation::Allocation;
-use crate::memory::allocation_ref::AllocationRef;
-use crate::memory::resource::{AnyOrdered, StreamOrdered, refuse_captured};
-use crate::{Context, Device, Error, MemoryError, Result, Stream, capture};
+use crate::memory::resource::{StreamOrdered, refuse_captured};
+use crate::{Context, Error, MemoryError, Result, Stream, capture};
 
 /// Turns of a search among the blocks of other streams, which others may take and free meanwhile.
 const TURNS: usize = 16;
 
 /// A cache of blocks of a stream-ordered resource.
 pub(in crate::memory) struct BlockCache {
-    pub(super) state: Mutex<State>,
+    pub(super) state: Lock<State>,
     pub(super) below: Arc<dyn StreamOrdered>,
     pub(super) options: CacheOptions,
-    is_pinned: bool,
+    pub(super) is_pinned: bool,
     /// The driver's record of blocks, if it is one that checks programs.
-    annotations: Option<MemoryAnnotations>,
+    pub(super) annotations: Option<MemoryAnnotations>,
 }
 
 impl BlockCache {
     pub(super) fn new(below: Arc<dyn StreamOrdered>, options: CacheOptions) -> BlockCache {
         let annotations = if below.is_annotated() { None } else { below.context().driver().memory_annotations() };
         let is_pinned = below.is_pinned();
-        BlockCache { state: Mutex::default(), below, options, is_pinned, annotations }
+        BlockCache { state: Lock::default(), below, options, is_pinned, annotations }
     }
 
     /// Everything but the shell.
     pub(super) fn take_all(&mut self) -> BlockCache {
         let (below, options, is_pinned) = (Arc::clone(&self.below), self.options, self.is_pinned);
-        let state = Mutex::new(std::mem::take(&mut *self.lock()));
+        let state = Lock::new(std::mem::take(self.state.get_mut()));
         BlockCache { state, below, options, is_pinned, annotations: None }
     }
 
     #[inline]
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// As [`allocate`](crate::memory::resource::allocate), without dynamic dispatch; the block is remembered
-    /// for the free.
-    #[inline]
-    pub(super) fn hold(this: &Arc<BlockCache>, bytes: usize, stream: &Stream) -> Result<AllocationRef> {
-        this.context().serves(stream)?;
-        let Taken { address, block } = if bytes == 0 { this.take_nothing(stream)? } else { this.take(bytes, stream)? };
-        let (resource, home) = (AnyOrdered::Cache(Arc::clone(this), block), stream.clone());
-        // SAFETY: the cache has handed it out just now, in the order of the stream, unless there are no bytes.
-        Ok(AllocationRef::new(|| unsafe { Allocation::ordered((address, bytes), this.is_pinned, resource, home) }))
-    }
-
-    /// No block, for an allocation of no bytes.
-    #[cold]
-    fn take_nothing(&self, stream: &Stream) -> Result<Taken> {
-        refuse_captured(|| self.name(), stream)?;
-        Ok(Taken { address: 0, block: NONE })
+    pub(super) fn lock(&self) -> Guard<'_, State> {
+        self.state.lock()
     }
 
     #[inline]
-    fn take(&self, bytes: usize, stream: &Stream) -> Result<Taken> {
-        refuse_captured(|| self.name(), stream)?;
-        stream.check_thread()?;
-        let size = block_size(bytes).ok_or(MemoryError::TooLarge { len: bytes, element: 1 })?;
-        let taken = self.lock().take(size, stream);
-        let taken = match taken {
-            Some(taken) => taken,
-            None => self.take_elsewhere(size, stream)?,
-        };
-        if let Some(annotations) = &self.annotations {
-            self.lend(annotations, taken, bytes, stream)?;
+    pub(super) fn context(&self) -> &Context {
+        self.below.context()
+    }
+
+    /// A block for a lease, which is counted.
+    #[inline]
+    pub(super) fn take_leased(&self, bytes: usize, stream: &Stream) -> Result<Leased> {
+        let size = self.size_for(bytes, stream)?;
+        let leased = self.lock().take_leased(size, stream);
+        match leased {
+            Some(leased) => Ok(leased),
+            None => self.take_elsewhere(size, stream).map(|taken| self.lock().lease(taken, stream)),
         }
-        Ok(taken)
     }
 
-    /// Tells a driver that checks programs of a block that changes hands. If that fails, the block is free
-    /// again.
+    /// A block that is not leased.
+    pub(super) fn take(&self, bytes: usize, stream: &Stream) -> Result<Taken> {
+        let size = self.size_for(bytes, stream)?;
+        let taken = self.lock().take(size, stream);
+        taken.map_or_else(|| self.take_elsewhere(size, stream), Ok)
+    }
+
+    /// The size of a block for so many bytes, if the stream may allocate here.
+    #[inline]
+    fn size_for(&self, bytes: usize, stream: &Stream) -> Result<usize> {
+        self.context().serves(stream)?;
+        refuse_captured(|| self.below.name(), stream)?;
+        stream.check_thread()?;
+        Ok(block_size(bytes).ok_or(MemoryError::TooLarge { len: bytes, element: 1 })?)
+    }
+
+    /// Tells a driver that checks programs of a block that was taken. If that fails, the block is free again.
+    #[inline]
+    pub(super) fn tell_of_taken(&self, taken: Taken, bytes: usize, stream: &Stream) -> Result<()> {
+        match &self.annotations {
+            Some(annotations) => self.lend(annotations, taken, bytes, stream),
+            None => Ok(()),
+        }
+    }
+
     #[cold]
     fn lend(&self, annotations: &MemoryAnnotations, taken: Taken, bytes: usize, stream: &Stream) -> Result<()> {
         // SAFETY: the block is memory of the resource below, and the stream is alive.
@@ -92,6 +96,18 @@ impl BlockCache {
             self.lock().give(taken.address, taken.block, stream);
         }
         lent
+    }
+
+    /// Refuses a free in the order of a stream that is captured, and tells a driver that checks programs of
+    /// any other.
+    #[inline]
+    pub(super) fn tell_of_free(&self, address: CUdeviceptr, stream: &Stream) -> Result<()> {
+        stream.refuse_captured("a free to a cache")?;
+        match &self.annotations {
+            // SAFETY: a block of this cache is given back, in the order of a stream that is alive.
+            Some(annotations) => stream.signal(|raw| unsafe { annotations.release(address, raw) }),
+            None => Ok(()),
+        }
     }
 
     #[cold]
@@ -185,61 +201,5 @@ impl BlockCache {
                 Err(error)
             }
         }
-    }
-
-    /// Takes a block back, which is looked for at a position first.
-    ///
-    /// # Safety
-    ///
-    /// As for [`StreamOrdered::deallocate_raw`].
-    #[inline]
-    pub(in crate::memory) unsafe fn free(&self, address: CUdeviceptr, hint: usize, stream: &Stream) -> Result<()> {
-        stream.refuse_captured("a free to a cache")?;
-        if let Some(annotations) = &self.annotations {
-            // SAFETY: the caller gives back memory of this cache, in the order of a stream that is alive.
-            stream.signal(|raw| unsafe { annotations.release(address, raw) })?;
-        }
-        let is_known = self.lock().give(address, hint, stream);
-        if is_known { Ok(()) } else { Err(MemoryError::OtherResource.into()) }
-    }
-}
-
-// SAFETY: blocks are parts of segments of the resource below, which are as large as they say and do not
-// overlap. A block is handed out once until it is freed: in the order of the stream that freed it or
-// allocated its segment, or of one that waits for that stream.
-unsafe impl StreamOrdered for BlockCache {
-    #[inline]
-    fn context(&self) -> &Context {
-        self.below.context()
-    }
-
-    fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
-        self.context().serves(stream)?;
-        self.take(bytes, stream).map(|taken| taken.address)
-    }
-
-    unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
-        // SAFETY: the caller's promise is the one that is asked for.
-        unsafe { self.free(address, NONE, stream) }
-    }
-
-    fn is_pinned(&self) -> bool {
-        self.is_pinned
-    }
-
-    fn name(&self) -> &'static str {
-        self.below.name()
-    }
-
-    fn is_managed(&self) -> bool {
-        self.below.is_managed()
-    }
-
-    fn is_annotated(&self) -> bool {
-        self.annotations.is_some() || self.below.is_annotated()
-    }
-
-    fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
-        self.below.is_open_to(device)
     }
 }

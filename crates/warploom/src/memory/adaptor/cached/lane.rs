@@ -4,6 +4,9 @@
 //! takes it as it is. If there is none, all quick blocks of the lane are coalesced with their neighbours and
 //! go to the [lists](FreeLists) by size class.
 
+use std::ptr::NonNull;
+use std::sync::Arc;
+
 use super::blocks::{BlockState, Blocks, NONE};
 use super::free_lists::FreeLists;
 use super::size::{GRANULE, Kind};
@@ -16,7 +19,9 @@ const COMPARED: usize = 4;
 
 /// The free blocks of a stream.
 pub(super) struct Lane {
-    pub(super) stream: Stream,
+    home: Arc<Home>,
+    /// Leases of blocks that were allocated on the stream; the lane stays while it has any.
+    pub(super) leases: usize,
     /// Heads of quick lists.
     quick: [usize; QUICK],
     has_quick: bool,
@@ -28,6 +33,13 @@ pub(super) struct Lane {
     seen: Vec<(usize, u64)>,
 }
 
+/// The stream of a lane. Leases have pointers to it, and it is never changed.
+pub(super) struct Home {
+    pub(super) stream: Stream,
+    /// The position of the lane.
+    pub(super) lane: usize,
+}
+
 /// The quick list of a size.
 #[inline]
 fn quick_list(bytes: usize) -> usize {
@@ -36,9 +48,10 @@ fn quick_list(bytes: usize) -> usize {
 }
 
 impl Lane {
-    pub(super) fn new(stream: &Stream) -> Lane {
+    pub(super) fn new(stream: &Stream, at: usize) -> Lane {
         Lane {
-            stream: stream.clone(),
+            home: Arc::new(Home { stream: stream.clone(), lane: at }),
+            leases: 0,
             quick: [NONE; QUICK],
             has_quick: false,
             lists: <[FreeLists; 2]>::default(),
@@ -50,7 +63,24 @@ impl Lane {
     /// `true` if it is the lane of the stream.
     #[inline]
     pub(super) fn is_of(&self, stream: &Stream) -> bool {
-        self.stream.as_raw() == stream.as_raw() && self.stream == *stream
+        self.stream().as_raw() == stream.as_raw() && self.stream() == stream
+    }
+
+    #[inline]
+    pub(super) fn stream(&self) -> &Stream {
+        &self.home.stream
+    }
+
+    /// `true` if only the cache still holds its stream.
+    pub(super) fn is_forsaken(&self) -> bool {
+        self.leases == 0 && self.stream().is_only_handle()
+    }
+
+    /// Counts a lease, which may use the home until it is uncounted.
+    #[inline]
+    pub(super) fn lease(&mut self) -> NonNull<Home> {
+        self.leases += 1;
+        NonNull::from(&*self.home)
     }
 
     /// Frees a block for the next allocation of its size.

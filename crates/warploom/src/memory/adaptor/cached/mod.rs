@@ -14,19 +14,23 @@ mod block_cache;
 mod blocks;
 mod free_lists;
 mod lane;
+mod lease;
+mod lock;
 mod options;
 mod release;
 mod size;
 mod state;
 mod statistics;
 
-pub(in crate::memory) use block_cache::BlockCache;
+pub(in crate::memory) use lease::Lease;
 pub use options::{CacheOptions, OtherStreams};
 pub use statistics::CacheStatistics;
 
 use std::fmt;
 use std::sync::Arc;
 
+use self::block_cache::BlockCache;
+use self::lease::CacheHandle;
 use crate::memory::resource::{OrderedResource, StreamOrdered, size};
 use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 
@@ -37,8 +41,8 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// allocation on the same stream at once. A stream that has none of its own takes memory that another has
 /// freed, after it was made to wait for that stream's work so far ([`OtherStreams`]). Before the cache takes
 /// more memory than a sixteenth above the peak of what buffers had, it gives unused memory back. If the
-/// resource below runs out of memory, everything that no buffer uses is given back to it, and the allocation is tried once
-/// more.
+/// resource below runs out of memory, everything that no buffer uses is given back to it, and the allocation
+/// is tried once more.
 ///
 /// A clone is another handle to the same cache. It ends with its last handle and buffer, and gives its memory
 /// back. Until its free memory is given back, it holds the streams that freed it. Advice on managed memory
@@ -64,7 +68,7 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// ```
 #[derive(Clone)]
 pub struct Cached {
-    shared: Arc<BlockCache>,
+    shared: Arc<CacheHandle>,
 }
 
 impl Cached {
@@ -94,7 +98,8 @@ impl Cached {
     /// ```
     #[must_use]
     pub fn with(resource: &impl OrderedResource, options: CacheOptions) -> Cached {
-        Cached { shared: Arc::new(BlockCache::new(resource.resource(), options)) }
+        let cache = BlockCache::new(resource.resource(), options);
+        Cached { shared: Arc::new(CacheHandle::new(cache)) }
     }
 
     /// A buffer of `len` uninitialised values; see [`OrderedResource::allocate`].
@@ -105,7 +110,7 @@ impl Cached {
     /// limit is reached.
     #[inline]
     pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
-        let allocation = BlockCache::hold(&self.shared, size::<T>(len)?, queue.stream())?;
+        let allocation = CacheHandle::allocate(&self.shared, size::<T>(len)?, queue.stream())?;
         // SAFETY: it has as many bytes as these values.
         Ok(unsafe { Buffer::held(allocation, len) })
     }
@@ -131,7 +136,7 @@ impl Cached {
     /// The context of its memory.
     #[must_use]
     pub fn context(&self) -> &Context {
-        self.shared.context()
+        BlockCache::context(&self.shared)
     }
 
     /// Gives all memory back that no buffer uses, in the order of the streams that freed it. Returns the
@@ -163,7 +168,7 @@ impl Cached {
 
 impl OrderedResource for Cached {
     fn resource(&self) -> Arc<dyn StreamOrdered> {
-        Arc::<BlockCache>::clone(&self.shared)
+        Arc::<CacheHandle>::clone(&self.shared)
     }
 
     #[inline]

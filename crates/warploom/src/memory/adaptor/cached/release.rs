@@ -7,8 +7,7 @@ use super::block_cache::BlockCache;
 use super::state::Unused;
 use crate::capture::{self, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
-use crate::memory::resource::StreamOrdered;
-use crate::{Result, Stream};
+use crate::{Result, Stream, callback, reclaimer};
 
 impl BlockCache {
     /// Gives segments back that no buffer uses, until they have so many bytes: in the order of the given
@@ -52,9 +51,9 @@ impl BlockCache {
     }
 
     /// A capture that keeps memory from being given back in the order of its stream.
-    fn obstacle(&self) -> Option<Arc<Sequence>> {
+    fn obstacle(&mut self) -> Option<Arc<Sequence>> {
         let is_captured = |stream: &Stream| capture::of(stream).or(capture::shadowed(stream).unwrap_or_default());
-        self.lock().streams().find_map(|stream| is_captured(&stream.for_teardown()))
+        self.state.get_mut().streams().find_map(|stream| is_captured(&stream.for_teardown()))
     }
 }
 
@@ -88,6 +87,9 @@ impl Drop for BlockCache {
         // Memory of a past generation of a context went with it.
         if !self.context().is_current_generation() {
             return;
+        }
+        if callback::is_running() {
+            return reclaimer::defer(self.take_all());
         }
         if capture::any()
             && let Some(capture) = self.obstacle()

@@ -7,6 +7,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use super::blocks::{Block, BlockState, Blocks, NONE};
 use super::lane::Lane;
+use super::lease::Holders;
 use super::size::{Kind, segment_size};
 use super::statistics::CacheStatistics;
 use crate::Stream;
@@ -19,13 +20,14 @@ const LITTLE: usize = 64 << 20;
 /// The state of a cache, under its lock.
 #[derive(Default)]
 pub(super) struct State {
-    blocks: Blocks,
+    pub(super) blocks: Blocks,
     segments: Vec<Option<Segment>>,
-    lanes: Vec<Option<Box<Lane>>>,
+    pub(super) lanes: Vec<Option<Box<Lane>>>,
     /// The lane of the last allocation.
     recent: usize,
     now: u64,
     pub(super) statistics: CacheStatistics,
+    pub(super) holders: Holders,
 }
 
 /// Memory of the resource below.
@@ -83,9 +85,14 @@ impl Unused {
 
 impl State {
     /// Takes a block of the stream's own: one that is as large, or a part of a larger one.
-    #[inline]
     pub(super) fn take(&mut self, bytes: usize, stream: &Stream) -> Option<Taken> {
-        let at = self.lane_of(stream)?;
+        let lane = self.lane_of(stream)?;
+        self.take_of(bytes, lane)
+    }
+
+    /// The same, by the lane of the stream.
+    #[inline]
+    pub(super) fn take_of(&mut self, bytes: usize, at: usize) -> Option<Taken> {
         let lane = self.lanes[at].as_mut()?;
         match lane.pop_quick(&mut self.blocks, bytes) {
             Some(block) => {
@@ -132,13 +139,19 @@ impl State {
     }
 
     /// Frees a block in the order of a stream. `false` if no buffer has one there.
-    #[inline]
     pub(super) fn give(&mut self, address: CUdeviceptr, hint: usize, stream: &Stream) -> bool {
         let Some(at) = self.blocks.used_at(address, hint) else { return false };
         let lane = match self.blocks[at].lane {
             lane if self.lanes.get(lane).and_then(Option::as_ref).is_some_and(|lane| lane.is_of(stream)) => lane,
             _ => self.lane_for(stream),
         };
+        self.give_to(address, at, lane)
+    }
+
+    /// The same, by the lane of the stream.
+    #[inline]
+    pub(super) fn give_to(&mut self, address: CUdeviceptr, hint: usize, lane: usize) -> bool {
+        let Some(at) = self.blocks.used_at(address, hint) else { return false };
         self.now += 1;
         let block = &mut self.blocks[at];
         (block.lane, block.freed_at) = (lane, self.now);
@@ -179,7 +192,7 @@ impl State {
 
     /// The lane of a stream, if it has one.
     #[inline]
-    fn lane_of(&mut self, stream: &Stream) -> Option<usize> {
+    pub(super) fn lane_of(&mut self, stream: &Stream) -> Option<usize> {
         let is_its = |lane: &Option<Box<Lane>>| lane.as_ref().is_some_and(|lane| lane.is_of(stream));
         if self.lanes.get(self.recent).is_some_and(is_its) {
             return Some(self.recent);
@@ -189,20 +202,21 @@ impl State {
     }
 
     /// The lane of a stream, made if it has none.
-    fn lane_for(&mut self, stream: &Stream) -> usize {
+    pub(super) fn lane_for(&mut self, stream: &Stream) -> usize {
         self.lane_of(stream).unwrap_or_else(|| {
-            let lane = Some(Box::new(Lane::new(stream)));
-            match self.lanes.iter().position(Option::is_none) {
-                Some(vacant) => {
-                    self.lanes[vacant] = lane;
-                    vacant
-                }
-                None => {
-                    self.lanes.push(lane);
-                    self.lanes.len() - 1
-                }
+            let vacant = self.lanes.iter().position(Option::is_none).unwrap_or(self.lanes.len());
+            if vacant == self.lanes.len() {
+                self.lanes.push(None);
             }
+            self.lane_at(vacant, stream);
+            vacant
         })
+    }
+
+    /// The lane at a position, which is the stream's or vacant.
+    #[inline]
+    pub(super) fn lane_at(&mut self, at: usize, stream: &Stream) -> &mut Lane {
+        self.lanes[at].get_or_insert_with(|| Box::new(Lane::new(stream, at)))
     }
 
     /// Takes a block that another stream has freed, if the stream has waited for that; the lanes of
@@ -236,7 +250,7 @@ impl State {
     }
 
     fn other(&self, lane: usize) -> Option<Other> {
-        let stream = self.lanes[lane].as_ref()?.stream.clone();
+        let stream = self.lanes[lane].as_ref()?.stream().clone();
         Some(Other { lane, stream, time: self.now })
     }
 
@@ -253,8 +267,7 @@ impl State {
     pub(super) fn others(&mut self, bytes: usize, stream: &Stream) -> Vec<Other> {
         let own = self.lane_of(stream);
         let keeps_much = self.statistics.cached >= bytes && self.exceeds_allowance(bytes);
-        let is_meant =
-            |at: usize, lane: &Lane| Some(at) != own && (lane.stream.is_only_handle() || keeps_much && lane.free > 0);
+        let is_meant = |at: usize, lane: &Lane| Some(at) != own && (lane.is_forsaken() || keeps_much && lane.free > 0);
         let lanes = self.lanes.iter().enumerate();
         let meant = lanes.filter(|(at, lane)| lane.as_ref().is_some_and(|lane| is_meant(*at, lane)));
         meant.filter_map(|(at, _)| self.other(at)).collect()
@@ -367,7 +380,7 @@ impl State {
             if let Some(lane) = &mut lanes[lane] {
                 lane.lists_mut(segment.kind).remove(blocks, at);
                 lane.free -= bytes;
-                parts.push(Part { bytes, stream: lane.stream.clone() });
+                parts.push(Part { bytes, stream: lane.stream().clone() });
             }
             blocks.remove(at);
             at = after;
@@ -399,12 +412,12 @@ impl State {
 
     /// The streams that have free blocks.
     pub(super) fn streams(&self) -> impl Iterator<Item = &Stream> {
-        self.lanes.iter().flatten().filter(|lane| lane.free > 0).map(|lane| &lane.stream)
+        self.lanes.iter().flatten().filter(|lane| lane.free > 0).map(|lane| lane.stream())
     }
 
-    /// Takes the lanes out whose streams only the cache still holds, and that have no blocks.
+    /// Takes the lanes out whose streams only the cache still holds, and that have no free blocks.
     pub(super) fn take_idle_lanes(&mut self) -> Vec<Box<Lane>> {
-        let is_idle = |lane: &mut Box<Lane>| lane.free == 0 && lane.stream.is_only_handle();
+        let is_idle = |lane: &mut Box<Lane>| lane.free == 0 && lane.is_forsaken();
         self.lanes.iter_mut().filter_map(|lane| lane.take_if(is_idle)).collect()
     }
 }
