@@ -4,7 +4,7 @@
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
-use crate::{Driver, DriverError, Error, Result};
+use crate::{Driver, DriverError, Error, Result, process};
 
 #[inline]
 fn check(function: Function, code: CUresult) -> Result<()> {
@@ -16,6 +16,11 @@ fn check(function: Function, code: CUresult) -> Result<()> {
 #[cold]
 #[inline(never)]
 fn failed(function: Function, code: CUresult) -> Error {
+    if code == CUresult::CUDA_ERROR_NOT_INITIALIZED
+        && let Some((parent, child)) = process::forked()
+    {
+        return Error::ForkedProcess { function, parent, child };
+    }
     Error::Driver(DriverError { function, code })
 }
 
@@ -34,7 +39,8 @@ macro_rules! calls {
                 ///
                 /// # Errors
                 ///
-                /// [`Error::Unsupported`] if the driver does not have it, [`Error::Driver`] if it fails.
+                /// [`Error::Unsupported`] if the driver does not have it, [`Error::Driver`] if it fails, and
+                /// [`Error::ForkedProcess`] in a child of the process that initialised the driver.
                 #[inline]
                 pub unsafe fn $slot(&self, $($argument: $type),*) -> Result<()> {
                     let inner = self.inner();

@@ -11,7 +11,7 @@ use warploom_sys::{DriverTable, Function, Source};
 
 use crate::observe::Observers;
 use crate::resolve::Origin;
-use crate::{DriverVersion, Error, Result, load};
+use crate::{DriverVersion, Error, Result, load, process};
 
 /// A CUDA driver, real or simulated.
 ///
@@ -113,16 +113,20 @@ impl Driver {
 
     /// Makes the driver ready for use; repeating it does nothing.
     ///
-    /// One call of `cuInit`. Without it most functions answer `CUDA_ERROR_NOT_INITIALIZED`. A process that
-    /// has initialized a real driver must not use it in a child made by `fork`.
+    /// One call of `cuInit`. Without it most functions answer `CUDA_ERROR_NOT_INITIALIZED`. A driver that was
+    /// initialized cannot be used in a child made by `fork`: calls there fail with
+    /// [`Error::ForkedProcess`].
     ///
     /// # Errors
     ///
-    /// The error of `cuInit`; `CUDA_ERROR_NO_DEVICE` for a driver without a device.
+    /// The error of `cuInit`; `CUDA_ERROR_NO_DEVICE` for a driver without a device, and
+    /// [`Error::ForkedProcess`] in such a child.
     #[doc(alias = "cuInit")]
     pub fn initialize(&self) -> Result<()> {
         // SAFETY: `cuInit` asks nothing of its caller, and 0 is the one flag there is.
-        unsafe { self.cuInit(0) }
+        unsafe { self.cuInit(0) }?;
+        process::initialized();
+        Ok(())
     }
 
     /// The CUDA version the driver implements.

@@ -33,6 +33,21 @@ pub enum Error {
         have: DriverVersion,
     },
 
+    /// The call was made in a child made by `fork`, after the parent had initialized a driver. CUDA does not
+    /// survive `fork`, so the driver refuses every call there.
+    #[error(
+        "{function} was called in process {child}, forked from process {parent}, which had initialized the driver: CUDA \
+         cannot be used in such a child; fork before the first use of CUDA, or start the child by exec"
+    )]
+    ForkedProcess {
+        /// The function that was called.
+        function: Function,
+        /// The process that initialized the driver.
+        parent: u32,
+        /// The process that called.
+        child: u32,
+    },
+
     /// No library could be opened as a driver.
     #[error(transparent)]
     DriverNotFound(Box<DriverNotFound>),
@@ -48,6 +63,7 @@ impl Error {
     pub fn code(&self) -> Option<CUresult> {
         match self {
             Error::Driver(error) => Some(error.code),
+            Error::ForkedProcess { .. } => Some(CUresult::CUDA_ERROR_NOT_INITIALIZED),
             _ => None,
         }
     }

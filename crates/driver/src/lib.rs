@@ -51,6 +51,7 @@ mod error;
 mod explain;
 mod load;
 mod observe;
+mod process;
 mod resolve;
 mod version;
 

@@ -1,6 +1,10 @@
-//! Pools: reuse, statistics, and out of memory.
+//! Pools: reuse, statistics, identity, and out of memory.
+#![expect(unsafe_code, reason = "borrows memory by its address")]
 
-use warploom::{DevicePool, Function};
+use std::collections::HashSet;
+
+use warploom::prelude::*;
+use warploom::{Buffer, Cached, DeviceMemory, DevicePool, Function, MemoryKind};
 use warploom_testkit::{budget, driver_tests};
 
 driver_tests! {
@@ -60,5 +64,42 @@ driver_tests! {
         assert_eq!(clone.statistics()?.used, buffer.len() as u64);
         drop(buffer);
         budget(driver, &[(Function::cuMemPoolDestroy, 1)], || drop(clone));
+    }
+
+    /// MR-7, X-3: a pool is its handle in the driver, also if it is asked for twice.
+    fn equal_pools_are_one_pool_of_the_driver(driver) {
+        let context = driver.device(0)?.context()?;
+        let (first, second) = (DevicePool::new(&context)?, DevicePool::new(&context)?);
+        let shared = DevicePool::default_of(&context)?;
+        assert_eq!(shared, DevicePool::default_of(&context)?);
+        assert_ne!(first, second);
+        let all = HashSet::from([first.clone(), second, shared.clone(), first.clone(), DevicePool::default_of(&context)?]);
+        assert_eq!(all.len(), 3);
+        assert_eq!((first.is_owned(), shared.is_owned()), (true, false));
+    }
+
+    /// BUF-7: the resource of a buffer is the one that gets the memory back.
+    fn the_resource_of_a_buffer_is_the_one_that_it_came_from(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let pool = DevicePool::new(&context)?;
+        let buffer = pool.allocate::<u8>(1 << 20, &stream)?;
+        let resource = buffer.ordered_resource().ok_or("it came from a pool")?;
+        let used = pool.statistics()?.used;
+        let more = resource.allocate::<u8>(1 << 20, &stream)?;
+        assert_eq!(pool.statistics()?.used, 2 * used);
+        assert!(more.synchronous_resource().is_none());
+
+        let cached = Cached::new(&pool).allocate::<u8>(1 << 20, &stream)?;
+        assert!(cached.ordered_resource().is_some_and(|resource| resource.allocate::<u8>(100, &stream).is_ok()));
+
+        let plain = DeviceMemory::new(&context).allocate::<u8>(100)?;
+        let resource = plain.synchronous_resource().ok_or("it is plain memory")?;
+        assert_eq!(resource.allocate::<u8>(100)?.kind()?, MemoryKind::Device);
+        assert!(plain.ordered_resource().is_none());
+
+        // SAFETY: the memory stays until the borrowing buffer is gone.
+        let borrowed = unsafe { Buffer::<u8>::borrowed(plain.as_raw(), plain.len(), &context) }?;
+        assert!(borrowed.ordered_resource().is_none() && borrowed.synchronous_resource().is_none());
     }
 }

@@ -137,7 +137,7 @@ impl<'c> Body<'c, Idle> {
         });
         if let Err(error) = begun {
             // The call may have failed when it was done.
-            let begun = matches!(stream.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated));
+            let begun = stream.capture_status().is_ok_and(|status| status != CaptureStatus::None);
             let ended = if begun { end(&stream).result } else { Ok(()) };
             report(|| Subject::Capture { device: stream.device().ordinal() }, ended);
             drop(sequence.finish());

@@ -24,7 +24,7 @@ pub(super) fn end(stream: &Stream) -> Ended {
     };
     let mut result = call();
     if let Err(error) = &result
-        && matches!(stream.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated))
+        && stream.capture_status().is_ok_and(|status| status != CaptureStatus::None)
     {
         result = call().and(Err(error.clone()));
     }

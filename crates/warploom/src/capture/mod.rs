@@ -137,7 +137,7 @@ impl Stream {
         let begun = self.with_raw(|raw| unsafe { self.driver().cuStreamBeginCapture_v2(raw, M::MODE) });
         if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
             // The call may have failed when it was done.
-            let begun = matches!(self.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated));
+            let begun = self.capture_status().is_ok_and(|status| status != CaptureStatus::None);
             let ended = if begun { end_unwanted(self) } else { Ok(()) };
             report(|| Subject::Capture { device: self.device().ordinal() }, ended);
             drop(sequence.finish());

@@ -14,6 +14,9 @@ use crate::Result;
 /// A clone is another handle to the same driver and costs a reference count. Everything made from it holds
 /// it. Several drivers may live in one process; none is global.
 ///
+/// A driver that was used cannot be used in a child made by `fork`: calls there fail with
+/// [`ForkedProcess`](warploom_driver::Error::ForkedProcess).
+///
 /// ```
 /// use warploom::Driver;
 ///

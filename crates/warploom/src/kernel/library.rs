@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, c_uint};
 use std::fmt;
 use std::fs;
+use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -406,6 +407,12 @@ impl PartialEq for Library {
 }
 
 impl Eq for Library {}
+
+impl Hash for Library {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.shared).hash(state);
+    }
+}
 
 impl fmt::Debug for Library {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

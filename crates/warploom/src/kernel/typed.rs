@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "launches kernels, whose work nobody can check")]
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -88,6 +89,21 @@ impl<P> Deref for TypedKernel<P> {
 impl<P> Clone for TypedKernel<P> {
     fn clone(&self) -> Self {
         TypedKernel { kernel: self.kernel.clone(), takes: PhantomData }
+    }
+}
+
+impl<P> PartialEq for TypedKernel<P> {
+    /// `true` if the two are the same kernel.
+    fn eq(&self, other: &Self) -> bool {
+        self.kernel == other.kernel
+    }
+}
+
+impl<P> Eq for TypedKernel<P> {}
+
+impl<P> Hash for TypedKernel<P> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.kernel.hash(state);
     }
 }
 

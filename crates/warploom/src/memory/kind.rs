@@ -19,20 +19,33 @@ pub enum MemoryKind {
     Managed,
     /// Memory of the host that the driver does not know.
     Pageable,
+    /// A kind that a newer driver invented.
+    Unknown(u32),
 }
 
 impl MemoryKind {
     /// `true` if a device can use it by its address. Pageable memory can be used only by devices with access
-    /// to all memory of the host, of which the driver says nothing here.
+    /// to all memory of the host, of which the driver says nothing here. Of an unknown kind nothing is known.
     #[must_use]
     pub const fn is_device_accessible(self) -> bool {
-        !matches!(self, MemoryKind::Pageable)
+        matches!(self, MemoryKind::Device | MemoryKind::Pinned | MemoryKind::Managed)
     }
 
-    /// `true` if the host can use it by its address.
+    /// `true` if the host can use it by its address. Of an unknown kind nothing is known.
     #[must_use]
     pub const fn is_host_accessible(self) -> bool {
-        !matches!(self, MemoryKind::Device)
+        matches!(self, MemoryKind::Pinned | MemoryKind::Managed | MemoryKind::Pageable)
+    }
+
+    /// The kind by the driver's numbers; the type is 0 for memory that it does not know.
+    fn from_raw(memory_type: u32, is_managed: bool) -> MemoryKind {
+        match CUmemorytype(memory_type) {
+            _ if is_managed => MemoryKind::Managed,
+            CUmemorytype::CU_MEMORYTYPE_HOST => MemoryKind::Pinned,
+            CUmemorytype::CU_MEMORYTYPE_DEVICE => MemoryKind::Device,
+            CUmemorytype(0) => MemoryKind::Pageable,
+            CUmemorytype(raw) => MemoryKind::Unknown(raw),
+        }
     }
 
     /// Asks the driver for the kind of memory at an address, in one call.
@@ -47,12 +60,7 @@ impl MemoryKind {
         // SAFETY: there are as many attributes as places for them, each of 4 bytes; any address may be asked
         // about, and of one that the driver does not know, the answers are 0.
         unsafe { context.driver().cuPointerGetAttributes(count, attributes, data, address) }?;
-        Ok(match CUmemorytype(memory_type) {
-            _ if is_managed != 0 => MemoryKind::Managed,
-            CUmemorytype::CU_MEMORYTYPE_HOST => MemoryKind::Pinned,
-            CUmemorytype::CU_MEMORYTYPE_DEVICE => MemoryKind::Device,
-            _ => MemoryKind::Pageable,
-        })
+        Ok(MemoryKind::from_raw(memory_type, is_managed != 0))
     }
 }
 
@@ -101,5 +109,19 @@ impl<T: DeviceCopy> Slice<'_, T> {
     #[doc(alias = "cuPointerGetAttributes")]
     pub fn kind(self) -> Result<MemoryKind> {
         self.span.allocation.kind()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_kind_of_memory_keeps_its_number() {
+        let kinds = [0, 1, 2, 9].map(|raw| MemoryKind::from_raw(raw, false));
+        let expected = [MemoryKind::Pageable, MemoryKind::Pinned, MemoryKind::Device, MemoryKind::Unknown(9)];
+        assert_eq!(kinds, expected);
+        assert_eq!(MemoryKind::from_raw(9, true), MemoryKind::Managed);
+        assert!(!MemoryKind::Unknown(9).is_device_accessible() && !MemoryKind::Unknown(9).is_host_accessible());
     }
 }

@@ -48,7 +48,7 @@ impl Compiled {
     /// let newer = ObjectCode::from_ptx("k", ".version 9.4\n.target sm_90\n.address_size 64\n")?; // as of `compile`
     /// let warnings = newer.warnings(&driver);
     /// assert!(warnings[0].to_string().starts_with("k is PTX 9.4, which needs driver 13.4, and this is 13.0"));
-    /// assert!(newer.load(&driver).is_err());
+    /// assert!(newer.load(&driver)?.kernel("k").is_err());
     /// # Ok(())
     /// # }
     /// ```

@@ -24,6 +24,7 @@ impl StreamInfo {
 }
 
 /// The capture status of a stream: its work runs, or becomes a graph.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CaptureStatus {
     /// It runs.
@@ -32,6 +33,19 @@ pub enum CaptureStatus {
     Active,
     /// The capture was invalidated; it has to be ended.
     Invalidated,
+    /// A status that a newer driver invented.
+    Unknown(u32),
+}
+
+impl CaptureStatus {
+    fn from_raw(raw: CUstreamCaptureStatus) -> CaptureStatus {
+        match raw {
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED => CaptureStatus::Invalidated,
+            CUstreamCaptureStatus(raw) => CaptureStatus::Unknown(raw),
+        }
+    }
 }
 
 impl Stream {
@@ -88,11 +102,7 @@ impl Stream {
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: `self` keeps the stream alive, and `status` is writable.
         self.with_raw(|raw| unsafe { self.driver().cuStreamIsCapturing(raw, &raw mut status) })??;
-        Ok(match status {
-            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
-            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
-            _ => CaptureStatus::Invalidated,
-        })
+        Ok(CaptureStatus::from_raw(status))
     }
 
     /// The cached value, or else the driver's answer, which is cached.
@@ -107,5 +117,18 @@ impl Stream {
         let mut answer = T::default();
         self.with_raw(|raw| ask(raw, &raw mut answer))??;
         Ok(*known.get_or_init(|| answer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_capture_status_keeps_its_number() {
+        let statuses = [0, 1, 2, 3].map(|raw| CaptureStatus::from_raw(CUstreamCaptureStatus(raw)));
+        let known = [CaptureStatus::None, CaptureStatus::Active, CaptureStatus::Invalidated];
+        assert_eq!(statuses[..3], known);
+        assert_eq!(statuses[3], CaptureStatus::Unknown(3));
     }
 }

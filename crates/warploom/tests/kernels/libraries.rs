@@ -1,6 +1,7 @@
 //! Libraries: loading, kernels and variables.
 #![expect(unsafe_code, reason = "loads binaries, and uses variables")]
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use warploom::sys::types::CUresult;
@@ -21,6 +22,18 @@ driver_tests! {
         assert!(names.iter().any(|name| name == "saxpy") && names.iter().any(|name| name == "add_u8"), "{names:?}");
         assert_eq!(library.kernel("saxpy")?, saxpy);
         assert_ne!(library.kernel("add_u8")?, saxpy);
+    }
+
+    /// equal libraries and typed kernels have one hash.
+    fn libraries_and_typed_kernels_are_keys(driver) {
+        let (one, other) = (Library::from_ptx(driver, &readable(MEMORY))?, Library::from_ptx(driver, &readable(MEMORY))?);
+        assert_eq!(HashSet::from([one.clone(), other.clone(), one.clone()]).len(), 2);
+        let kernel = one.kernel("read_initial")?;
+        // SAFETY: they are not launched.
+        let typed = || unsafe { kernel.typed_unverified::<(u64,)>() };
+        assert_eq!(HashSet::from([typed(), typed()]).len(), 1);
+        // SAFETY: as above.
+        assert_ne!(typed(), unsafe { other.kernel("read_initial")?.typed_unverified::<(u64,)>() });
     }
 
     /// KER-1, KER-2: from a raw handle, by the library that it is in, or kept loaded by other code.

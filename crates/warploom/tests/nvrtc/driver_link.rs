@@ -81,7 +81,10 @@ driver_tests! {
     fn missing_and_duplicate_symbols_and_wrong_code_are_in_the_error(driver) {
         let context = context(driver)?;
         let alone = linker(&context)?.input(kernel());
-        let LinkError::Driver { error, log } = refusal(alone.link_by_driver(&context)) else { panic!("the driver is asked") };
+        let refused = refusal(alone.link_by_driver(&context));
+        // SYS-8.
+        assert!(refused.log().is_some_and(|log| !log.is_empty()), "{refused}");
+        let LinkError::Driver { error, log } = refused else { panic!("the driver is asked") };
         assert_eq!(error.code(), Some(CUresult::CUDA_ERROR_INVALID_SOURCE));
         // An H200 goes on to tell of what it compiled.
         assert_eq!(log.lines().next(), Some("error   : Undefined reference to 'next' in 'kernel'"));

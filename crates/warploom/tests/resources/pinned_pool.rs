@@ -1,8 +1,8 @@
 //! Pools of page-locked memory: every buffer operation, each one driver call.
 
 use warploom::{
-    Buffer, Context, DevicePool, Driver, Error, Function, Location, NumaId, OrderedResource, PinnedPool, PoolOptions,
-    Result, Stream, copy_batch,
+    Buffer, Context, DevicePool, Driver, Error, Function, Host, Location, NumaId, OrderedResource, PinnedPool,
+    PoolOptions, Result, Stream, copy_batch,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
@@ -72,6 +72,14 @@ driver_tests! {
             part.reborrow().copy_from_host(&[10, 20, 30, 40], &stream)?;
             assert_eq!(part.as_rows().download(&stream)?, [10, 20, 30, 40]);
         }
+    }
+
+    /// MR-9: a pool says which memory of the host it has.
+    fn the_location_of_a_pinned_pool_is_the_one_asked_for(driver) {
+        let context = driver.device(0)?.context()?;
+        let node = Host::Numa(NumaId::try_from(0_u32)?);
+        assert_eq!(pools(&context)?.map(|pool| pool.location()), [Host::Any, node]);
+        assert_eq!(PinnedPool::default_of(&context, node)?.location(), node);
     }
 
     fn batches_take_memory_of_a_pinned_pool(driver) {

@@ -9,6 +9,7 @@
 
 mod end;
 mod origin;
+mod resource;
 
 use std::any::Any;
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "asks the driver about raw pools")]
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUmemPool_attribute, CUmemoryPool};
@@ -38,6 +39,13 @@ macro_rules! pool_attributes {
             #[must_use]
             pub fn as_raw(&self) -> CUmemoryPool {
                 self.shared.as_raw()
+            }
+
+            /// `true` if it was made here and ends with its last value; `false` for a pool that the driver
+            /// has for a location (`default_of`, `current`), which other code uses, too.
+            #[must_use]
+            pub fn is_owned(&self) -> bool {
+                self.shared.is_owned()
             }
 
             /// The pool's statistics.
@@ -138,6 +146,21 @@ macro_rules! pool_attributes {
             #[inline]
             fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
                 DriverPool::allocate(&self.shared, len, queue)
+            }
+        }
+
+        impl PartialEq for $pool {
+            /// `true` if the two are the same pool of the driver, also if they were asked for separately.
+            fn eq(&self, other: &Self) -> bool {
+                self.as_raw() == other.as_raw() && self.context().driver().ptr_eq(other.context().driver())
+            }
+        }
+
+        impl Eq for $pool {}
+
+        impl Hash for $pool {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.as_raw().hash(state);
             }
         }
 

@@ -175,6 +175,11 @@ impl DriverPool {
         }
     }
 
+    /// `true` if it ends with this value.
+    pub(super) fn is_owned(&self) -> bool {
+        self.is_owned
+    }
+
     pub(super) fn as_raw(&self) -> CUmemoryPool {
         self.raw.raw()
     }

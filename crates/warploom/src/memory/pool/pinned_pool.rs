@@ -25,6 +25,7 @@ use crate::{Context, DeviceAttribute, Error, Host, Location, MemoryError, NumaId
 #[derive(Clone)]
 pub struct PinnedPool {
     pub(in crate::memory) shared: Arc<DriverPool>,
+    place: Host,
 }
 
 impl PinnedPool {
@@ -82,14 +83,33 @@ impl PinnedPool {
 
     fn at(context: &Context, place: Host, options: PoolOptions) -> Result<PinnedPool> {
         supported(context, place)?;
-        let place = Location::from(place).to_raw();
-        Ok(PinnedPool { shared: Arc::new(DriverPool::new(context, PoolMemory::Pinned, place, options)?) })
+        let pool = DriverPool::new(context, PoolMemory::Pinned, Location::from(place).to_raw(), options)?;
+        Ok(PinnedPool { shared: Arc::new(pool), place })
     }
 
     fn found(context: &Context, place: Host, which: LocationPool) -> Result<PinnedPool> {
         supported(context, place)?;
-        let place = Location::from(place).to_raw();
-        Ok(PinnedPool { shared: Arc::new(DriverPool::found(context, PoolMemory::Pinned, place, which)?) })
+        let pool = DriverPool::found(context, PoolMemory::Pinned, Location::from(place).to_raw(), which)?;
+        Ok(PinnedPool { shared: Arc::new(pool), place })
+    }
+
+    /// The location of its memory, as it was asked for: any of the host's, or a NUMA node.
+    ///
+    /// ```
+    /// use warploom::{Driver, Host, NumaId, PinnedPool, PoolOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let node = NumaId::try_from(0_u32)?;
+    /// let pool = PinnedPool::on_numa_node(&context, node, PoolOptions::new())?;
+    /// assert_eq!(pool.location(), Host::Numa(node));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn location(&self) -> Host {
+        self.place
     }
 }
 

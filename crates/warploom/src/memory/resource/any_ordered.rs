@@ -13,6 +13,16 @@ pub(in crate::memory) enum AnyOrdered {
     Other(Arc<dyn StreamOrdered>),
 }
 
+impl AnyOrdered {
+    /// The resource, behind its trait.
+    pub(in crate::memory) fn shared(&self) -> Arc<dyn StreamOrdered> {
+        match self {
+            AnyOrdered::Pool(pool) => Arc::<DriverPool>::clone(pool),
+            AnyOrdered::Other(resource) => Arc::clone(resource),
+        }
+    }
+}
+
 impl Deref for AnyOrdered {
     type Target = dyn StreamOrdered;
 

@@ -56,8 +56,8 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
         false
     }
 
-    /// `true` if it tells a driver that checks programs of the blocks that it hands out
-    /// ([`Driver::memory_annotations`](crate::Driver::memory_annotations)); a cache above it does not tell of
+    /// `true` if it tells a driver that checks programs of the blocks that it hands out, by its
+    /// [memory annotations](warploom_driver::Driver::memory_annotations); a cache above it does not tell of
     /// parts of them.
     fn is_annotated(&self) -> bool {
         false

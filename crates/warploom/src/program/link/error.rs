@@ -103,6 +103,31 @@ pub enum LinkError {
 }
 
 impl LinkError {
+    /// The log of the linker, nvJitLink's or the driver's, if it was called; empty if it wrote none.
+    ///
+    /// ```
+    /// use warploom::program::{Linker, ObjectCode};
+    /// use warploom::{Driver, Error};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let context = Driver::open(&warploom_sim::Machine::preset("h200")?)?.device(0)?.context()?;
+    /// let ptx = ".version 8.3\n.target sm_75\n.address_size 64\n\
+    ///     .extern .func f();\n.visible .entry k() { call f; ret; }";
+    /// let code = ObjectCode::from_ptx("k", ptx)?;
+    /// let linker = Linker::new("k", context.device().compute_capability()?).input(code);
+    /// let Err(Error::Link(error)) = linker.link_by_driver(&context) else { panic!("f is missing") };
+    /// assert!(error.log().is_some_and(|log| log.contains("Undefined reference to 'f'")));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn log(&self) -> Option<&str> {
+        match self {
+            LinkError::Call { log, .. } | LinkError::Driver { log, .. } => Some(log),
+            _ => None,
+        }
+    }
+
     /// nvJitLink's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<LinkCode> {

@@ -20,8 +20,7 @@ use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::resource::{StreamOrdered, allocate};
 use crate::{Context, Device, MemoryError, Result, Stream};
 
-/// The handle that a program has to a cache, shared by all of its [`Cached`](super::Cached) values and by the
-/// resources above.
+/// A handle that a program has to a cache, shared by [`Cached`](super::Cached) values and by resources above.
 pub(super) struct CacheHandle(Arc<BlockCache>);
 
 /// A block in the hands of an allocation.
@@ -62,15 +61,22 @@ pub(super) struct Leased {
 pub(super) struct Holders {
     /// The cache itself, until there is neither a handle nor a lease.
     this: Option<Arc<BlockCache>>,
-    has_handle: bool,
+    handles: usize,
     leases: usize,
 }
 
 impl Holders {
+    /// The cache, for another handle, which is counted.
+    fn open(&mut self) -> Option<Arc<BlockCache>> {
+        let this = self.this.clone()?;
+        self.handles += 1;
+        Some(this)
+    }
+
     /// The cache, to be dropped without the lock, if nothing holds it any more.
     #[inline]
     fn last(&mut self) -> Option<Arc<BlockCache>> {
-        if self.leases == 0 && !self.has_handle { self.this.take() } else { None }
+        if self.leases == 0 && self.handles == 0 { self.this.take() } else { None }
     }
 }
 
@@ -140,6 +146,12 @@ impl Lease {
         &*self.cache().below
     }
 
+    /// The cache as a resource, by another handle.
+    pub(in crate::memory) fn resource(&self) -> Option<Arc<dyn StreamOrdered>> {
+        let this = self.cache().lock().holders.open()?;
+        Some(Arc::new(CacheHandle(this)))
+    }
+
     /// The stream that the block was allocated on.
     #[inline]
     pub(in crate::memory) fn home(&self) -> &Stream {
@@ -204,7 +216,7 @@ impl Drop for Lease {
 impl CacheHandle {
     pub(super) fn new(cache: BlockCache) -> CacheHandle {
         let cache = Arc::new(cache);
-        cache.state.lock().holders = Holders { this: Some(Arc::clone(&cache)), has_handle: true, leases: 0 };
+        cache.state.lock().holders = Holders { this: Some(Arc::clone(&cache)), handles: 1, leases: 0 };
         CacheHandle(cache)
     }
 
@@ -214,7 +226,7 @@ impl CacheHandle {
         if bytes == 0 {
             return CacheHandle::allocate_nothing(this, stream);
         }
-        // SAFETY: this is the handle.
+        // SAFETY: this is a handle.
         let (address, lease) = unsafe { Lease::new(this, bytes, stream) }?;
         // SAFETY: the lease is that of the block at the address, which has as many bytes.
         Ok(AllocationRef::new(|| unsafe { Allocation::leased((address, bytes), this.is_pinned, lease) }))
@@ -241,7 +253,7 @@ impl Deref for CacheHandle {
 impl Drop for CacheHandle {
     fn drop(&mut self) {
         let mut state = self.state.lock();
-        state.holders.has_handle = false;
+        state.holders.handles -= 1;
         let last = state.holders.last();
         drop(state);
         drop(last);
