@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 
 use warploom::graph::reclaim;
 use warploom::leaks::{Kind, Leaks};
-use warploom::{Buffer, Cached, DevicePool, Function, OrderedResource as _, Stream};
+use warploom::{Buffer, Cached, DevicePool, Function, OrderedResource, Stream};
 use warploom_testkit::driver_tests;
 
 /// A block of its own segment, which leaves nothing free in its lane.
@@ -44,24 +44,6 @@ driver_tests! {
             assert_eq!(cache.statistics().reserved, 0);
             leaks.assert_none();
         }
-    }
-
-    /// BUF-7: the resource of a buffer is the cache, also when all handles and the buffer itself are gone.
-    fn the_resource_of_a_buffer_is_its_cache(driver) {
-        let context = driver.device(0)?.context()?;
-        let stream = context.stream()?;
-        let leaks = Leaks::track(driver);
-        let cache = Cached::new(&DevicePool::new(&context)?);
-        let buffer = cache.allocate::<u8>(LARGE, &stream)?;
-        drop(cache);
-        let resource = buffer.ordered_resource().expect("it came from a cache");
-        let address = buffer.as_raw();
-        drop(buffer);
-        let again = driver.count_calls();
-        let another = resource.allocate::<u8>(LARGE, &stream)?;
-        assert_eq!((another.as_raw(), again.total()), (address, 0));
-        drop((resource, another));
-        leaks.assert_none();
     }
 
     /// A buffer that stays on its stream alone is freed there although the last handle is gone.
@@ -138,6 +120,24 @@ driver_tests! {
         drop((cache, buffer, stream));
         assert_eq!(duplicate.download(&other)?, [1, 2, 3]);
         drop((duplicate, other));
+        leaks.assert_none();
+    }
+
+    /// The resource of a buffer is a handle to its cache, also where all others are gone.
+    fn the_resource_of_a_buffer_holds_the_cache(driver) {
+        let context = driver.device(0)?.context()?;
+        let leaks = Leaks::track(driver);
+        let stream = context.stream()?;
+        let cache = Cached::new(&DevicePool::new(&context)?);
+        let buffer = cache.zeroed::<u8>(LARGE, &stream)?;
+        let address = buffer.as_raw();
+        drop(cache);
+        let [first, second] = [(); 2].map(|()| buffer.ordered_resource().expect("a cache is one"));
+        drop((buffer, first));
+        assert_eq!(leaks.report().count(|kind| kind == Kind::Pool), 1, "{}", leaks.report());
+        let again = second.zeroed::<u8>(LARGE, &stream)?;
+        assert_eq!(again.as_raw(), address);
+        drop((again, second, stream));
         leaks.assert_none();
     }
 

@@ -20,8 +20,7 @@ use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::resource::{StreamOrdered, allocate};
 use crate::{Context, Device, MemoryError, Result, Stream};
 
-/// A handle that a program has to a cache: the one that all of its [`Cached`](super::Cached) values and the
-/// resources above share, or one of the resource of a buffer.
+/// A handle that a program has to a cache, shared by [`Cached`](super::Cached) values and by resources above.
 pub(super) struct CacheHandle(Arc<BlockCache>);
 
 /// A block in the hands of an allocation.
@@ -67,6 +66,13 @@ pub(super) struct Holders {
 }
 
 impl Holders {
+    /// The cache, for another handle, which is counted.
+    fn open(&mut self) -> Option<Arc<BlockCache>> {
+        let this = self.this.clone()?;
+        self.handles += 1;
+        Some(this)
+    }
+
     /// The cache, to be dropped without the lock, if nothing holds it any more.
     #[inline]
     fn last(&mut self) -> Option<Arc<BlockCache>> {
@@ -135,18 +141,15 @@ impl Lease {
         unsafe { self.cache.as_ref() }
     }
 
-    /// The cache as a resource, by a handle of its own.
-    pub(in crate::memory) fn resource(&self) -> Option<Arc<dyn StreamOrdered>> {
-        let mut state = self.cache().state.lock();
-        let cache = state.holders.this.clone()?;
-        state.holders.handles += 1;
-        drop(state);
-        Some(Arc::new(CacheHandle(cache)))
-    }
-
     /// The resource below the cache.
     pub(in crate::memory) fn below(&self) -> &dyn StreamOrdered {
         &*self.cache().below
+    }
+
+    /// The cache as a resource, by another handle.
+    pub(in crate::memory) fn resource(&self) -> Option<Arc<dyn StreamOrdered>> {
+        let this = self.cache().lock().holders.open()?;
+        Some(Arc::new(CacheHandle(this)))
     }
 
     /// The stream that the block was allocated on.
@@ -223,7 +226,7 @@ impl CacheHandle {
         if bytes == 0 {
             return CacheHandle::allocate_nothing(this, stream);
         }
-        // SAFETY: this is the handle.
+        // SAFETY: this is a handle.
         let (address, lease) = unsafe { Lease::new(this, bytes, stream) }?;
         // SAFETY: the lease is that of the block at the address, which has as many bytes.
         Ok(AllocationRef::new(|| unsafe { Allocation::leased((address, bytes), this.is_pinned, lease) }))

@@ -106,33 +106,35 @@ impl<T> Drop for Guard<'_, T> {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
     use std::sync::mpsc::channel;
 
     use super::*;
 
     #[test]
     fn one_thread_at_a_time_reaches_the_value() {
-        let rounds = if cfg!(miri) { 50 } else { 20_000 };
-        let lock = Lock::new((0_u64, Vec::new()));
+        let rounds = if cfg!(miri) { 50 } else { 2_000_000 };
+        let (lock, start) = (Lock::new((0_u64, 0_u64)), Barrier::new(4));
         std::thread::scope(|scope| {
             for thread in 0..4 {
-                let lock = &lock;
+                let (lock, start) = (&lock, &start);
                 scope.spawn(move || {
-                    for _ in 0..rounds {
+                    start.wait();
+                    for round in 0..rounds {
+                        // The two count alike, unless another thread comes between.
                         let mut guard = lock.lock();
-                        let (count, threads) = &mut *guard;
-                        *count += 1;
-                        threads.push(thread);
-                        if *count % 64 == 0 {
+                        let (first, last) = &mut *guard;
+                        *first += 1;
+                        if round % 4096 == thread {
                             std::thread::yield_now(); // others find it held
                         }
+                        *last += 1;
+                        assert_eq!(first, last);
                     }
                 });
             }
         });
-        let (count, threads) = &*lock.lock();
-        assert_eq!((*count, threads.len() as u64), (4 * rounds, 4 * rounds));
-        assert!((0..4).all(|thread| threads.iter().filter(|found| **found == thread).count() as u64 == rounds));
+        assert_eq!(*lock.lock(), (4 * rounds, 4 * rounds));
     }
 
     /// A holder that sleeps longer than others spin and yield is waited for all the same.
