@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
@@ -124,6 +125,7 @@ impl Rig {
 
 #[expect(unsafe_code, reason = "the word is page-locked memory that a kernel reads")]
 fn write(flag: *mut u32, value: u32) {
-    // SAFETY: within the 1024 bytes that `Rig::new` allocated, and aligned.
-    unsafe { flag.write_volatile(value) };
+    // SAFETY: within the 1024 bytes that `Rig::new` allocated, and aligned. A kernel reads it meanwhile, by
+    // atomic accesses.
+    unsafe { AtomicU32::from_ptr(flag) }.store(value, Ordering::Relaxed);
 }

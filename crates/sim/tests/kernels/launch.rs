@@ -1,6 +1,7 @@
 //! Kernels that run.
 
 use std::ptr::{null_mut, without_provenance_mut};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
@@ -180,9 +181,9 @@ driver_tests! {
         launch(driver, add, (1, 32), free, &mut arguments!(a, a, a, n))?;
         call!(driver.cuStreamSynchronize(free))?;
         answers!(driver.cuStreamQuery(held), CUDA_ERROR_NOT_READY);
-        // SAFETY: as above; that the kernel reads it meanwhile is the point.
         #[expect(unsafe_code, reason = "writes page-locked memory")]
-        unsafe { latch.write_volatile(9) };
+        // SAFETY: as above, and aligned; the kernel reads it meanwhile, by atomic accesses.
+        unsafe { AtomicU32::from_ptr(latch) }.store(9, Ordering::Relaxed);
         call!(driver.cuStreamSynchronize(held))?;
         assert_eq!((download(driver, seen, 1)?, download(driver, a, 32)?), (vec![9], vec![2; 32]));
         call!(driver.cuMemFreeHost(latch.cast()))?;
