@@ -88,7 +88,7 @@ fn a_kernel_goes_on_with_a_misused_heap_as_on_hardware() -> TestResult {
     let (goes_on, failed, illegal) =
         (CUresult::CUDA_SUCCESS, CUresult::CUDA_ERROR_LAUNCH_FAILED, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
     let cases = [
-        ("planted_heap_after_free", 0, goes_on, 7),
+        ("planted_heap_after_free", 0_u64, goes_on, 7),
         ("planted_heap_outside", 0, goes_on, 1),
         ("planted_heap_inside", 0, goes_on, 1),
         ("planted_heap_twice", 0, failed, 0),
