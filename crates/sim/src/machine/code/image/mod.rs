@@ -154,7 +154,14 @@ impl Image {
     pub(crate) fn at(pointer: ConstPtr<c_void>) -> Result<Self, Refusal> {
         let gone = |code| Refusal::new(code, "the image is not in memory that can be read, or not all of it");
         let take = |len| pointer.bytes(len).map_err(gone);
-        let magic = <[u8; 4]>::try_from(take(1).and_then(|_| take(4)).unwrap_or_default()).unwrap_or_default();
+        // A text may be shorter, and ends at its zero byte, which no magic number has.
+        let mut magic = [0; 4];
+        for (before, byte) in magic.iter_mut().enumerate() {
+            match take(before + 1).map(|bytes| bytes.last().copied()) {
+                Ok(Some(found)) if found != 0 => *byte = found,
+                _ => break,
+            }
+        }
         if magic == fatbin::WRAPPER {
             return Err(Refusal::image("it is what a host compiler wraps a fatbin in; the fatbin itself is loaded"));
         }
