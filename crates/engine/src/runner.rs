@@ -240,6 +240,28 @@ impl<S: State> Runner<S> {
         targets.iter().all(|target| state.engine().is_done(*target))
     }
 
+    /// Runs what ops need, as far as that goes without a wait, on a runner without executors. Returns `true` if
+    /// they are done. For ops that are waited for outside of this process, which takes no part in running them.
+    pub fn flush(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
+        let are_done = |state: &mut Guard<'_, S>| targets.iter().all(|target| state.engine().is_done(*target));
+        if self.mode == Mode::Threads {
+            self.wake(state);
+            return are_done(state);
+        }
+        state.engine().unpark(0);
+        while !are_done(state) && !self.is_stopping() && state.engine().yields() < STARVED {
+            if !self.advance(state, targets) {
+                break;
+            }
+        }
+        are_done(state)
+    }
+
+    /// `true` once [`stop`](Self::stop) has been called.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
     /// Waits until ops are done. `in_host_function` says that the caller is itself a running op, which is no
     /// sign of progress. The state may change meanwhile.
     pub fn wait(&self, state: &mut Guard<'_, S>, targets: &[OpId], in_host_function: bool) -> Result<(), WaitError> {
@@ -266,6 +288,10 @@ impl<S: State> Runner<S> {
                 pause = POLL;
             } else if since.elapsed() >= self.patience {
                 let stuck = engine.stuck_for(targets);
+                if stuck.iter().any(|id| engine.op(*id).is_some_and(|op| op.work.waits_for_process())) {
+                    since = Instant::now();
+                    continue;
+                }
                 let described = stuck.into_iter().filter_map(|id| engine.op(id)).map(|op| op.work.describe());
                 return Err(WaitError::Deadlock(described.collect()));
             }
