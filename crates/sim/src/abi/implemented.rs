@@ -72,6 +72,7 @@ pub(crate) use crate::api::init::{
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuGetErrorName, cuGetErrorString, cuGetExportTable,
     cuGetProcAddress, cuGetProcAddress_v2, cuInit, cuModuleGetLoadingMode,
 };
+pub(crate) use crate::api::ipc::{cuIpcGetEventHandle, cuIpcOpenEventHandle};
 pub(crate) use crate::api::logs::{
     cuLogsCurrent, cuLogsDumpToFile, cuLogsDumpToMemory, cuLogsRegisterCallback, cuLogsUnregisterCallback,
 };

@@ -20,6 +20,7 @@ mod devices;
 pub(crate) mod error_log;
 pub(crate) mod event;
 mod event_order;
+mod event_sharing;
 mod faults;
 mod gates;
 pub(crate) mod graph;

@@ -77,6 +77,8 @@ pub(crate) struct World {
     next_stream_id: u64,
     next_op: u64,
     pub(super) has_faulted: Arc<AtomicBool>,
+    /// Ops that other processes may wait for, while a thread goes on with them.
+    pub(super) for_others: Vec<OpId>,
     /// Ops that have run and whose end is not known yet.
     unbooked: Vec<Unbooked>,
 }
@@ -129,6 +131,7 @@ impl World {
             next_stream_id: 1,
             next_op: 1,
             has_faulted: Arc::default(),
+            for_others: Vec::new(),
             unbooked: Vec::new(),
         })
     }
@@ -468,7 +471,7 @@ impl World {
             trace.ended(&Ended { id, activity, copies, device, stream, call, ran, stream_idle, period });
         }
         match &work {
-            Work::Record { event, serial } => {
+            Work::Record { event, serial, .. } | Work::AwaitRecord { event, serial, .. } => {
                 if let Some(event) = self.events.get_mut(*event) {
                     event.recorded(*serial, end, !ran);
                 }

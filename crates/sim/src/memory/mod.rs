@@ -31,13 +31,14 @@ mod heap;
 mod host;
 mod host_limit;
 mod in_flight;
-
+mod ipc_handle;
 mod operation;
 mod requested_location;
 mod residence;
 mod residency;
 pub(crate) mod shadow;
 mod shared_object;
+mod shared_records;
 mod sim_address;
 mod span;
 mod vmm;
@@ -54,6 +55,7 @@ pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
 pub(crate) use host_limit::{Claim, HostLimit};
 pub(crate) use in_flight::InFlight;
+pub(crate) use ipc_handle::IpcHandle;
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch, Transfer};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
 pub use residence::Residence;
@@ -63,6 +65,7 @@ pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
 pub(crate) use shared_object::{
     Details, Header, Locator, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind, SharedObject, digest,
 };
+pub(crate) use shared_records::{AwaitedRecord, PendingRecord, RecordState, RecordToken, SharedRecords};
 pub(crate) use sim_address::{Side, SimAddress};
 pub(crate) use vmm::VirtualMemory;
 pub(crate) use window::Window;
