@@ -197,6 +197,11 @@ impl Core {
         self.runner.query(world, targets)
     }
 
+    /// Changes the state while no op runs.
+    pub(crate) fn quiesce<R>(&self, world: &mut Guard<'_>, change: impl FnOnce(&mut World) -> R) -> R {
+        self.runner.quiesce(world, change)
+    }
+
     /// Gets an op done that other processes may wait for, on a machine without executors: at once if that
     /// needs no wait, otherwise by a thread that goes on with it while this process is busy elsewhere.
     pub(crate) fn run_for_others(&self, world: &mut Guard<'_>, op: OpId) {

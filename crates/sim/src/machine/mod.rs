@@ -31,6 +31,7 @@ mod graphs;
 mod heap;
 mod host_limit;
 mod host_order;
+mod imported_memory;
 mod in_flight;
 pub(crate) mod launch;
 mod leaks;

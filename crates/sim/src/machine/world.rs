@@ -26,7 +26,9 @@ use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
 use crate::machine::work::{self, Note, Owner, Reached};
-use crate::memory::{Home, HostLimit, HostMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory};
+use crate::memory::{
+    Home, HostLimit, HostMemory, ImportedMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory,
+};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Activity, Ended, Recorder};
@@ -56,6 +58,7 @@ pub(crate) struct World {
     pub(super) memory: Registry,
     pub(super) physical: Objects<Physical>,
     pub(super) virtual_memory: VirtualMemory,
+    pub(super) imported: ImportedMemory,
     pub(super) host_memory: HostMemory,
     pub(super) managed_memory: ManagedMemory,
     pub(super) code: Code,
@@ -113,6 +116,7 @@ impl World {
             memory: Registry::new(),
             physical: Objects::new(id),
             virtual_memory: VirtualMemory::default(),
+            imported: ImportedMemory::default(),
             host_memory: HostMemory::new(spacing),
             managed_memory: ManagedMemory::new(topology, spacing),
             code: Code::new(id),

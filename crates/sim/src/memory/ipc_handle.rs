@@ -1,8 +1,8 @@
 //! Handles of `cuIpc…` functions: 64 bytes that name an object of another process.
 //!
 //! ```text
-//!   0       8          40       48     56        64
-//!   ├ magic ─┼─ locator ─┼ offset ─┼ size ─┼ checksum ┤
+//!   0       4            8          40       48     56        64
+//!   ├ magic ─┼ generation ─┼─ locator ─┼ offset ─┼ size ─┼ checksum ┤
 //! ```
 //!
 //! The bytes come from another process, over any channel. A handle is valid if its checksum is right, and the
@@ -14,25 +14,33 @@ use super::shared_object::{Locator, Reader};
 pub(crate) const LEN: usize = 64;
 /// The bytes that the checksum covers.
 const COVERED: usize = LEN - 8;
-const MAGIC: u64 = u64::from_le_bytes(*b"warp-ipc");
+const MAGIC: u32 = u32::from_le_bytes(*b"wipc");
 
 /// An object of a process: an event, or a part of a block of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IpcHandle {
     pub(crate) locator: Locator,
-    /// Start of an allocation in its block; 0 for an event.
+    /// The part of a block that is meant; empty for an event.
+    pub(crate) part: BlockPart,
+}
+
+/// An allocation in a block of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockPart {
     pub(crate) offset: u64,
-    /// Size of an allocation; 0 for an event.
     pub(crate) size: u64,
+    /// Tells allocations apart that were at the same place one after the other.
+    pub(crate) generation: u32,
 }
 
 impl IpcHandle {
     pub(crate) fn encode(&self) -> [u8; LEN] {
         let mut bytes = [0; LEN];
-        bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
+        bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.part.generation.to_le_bytes());
         bytes[8..40].copy_from_slice(&self.locator.encode());
-        bytes[40..48].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[48..COVERED].copy_from_slice(&self.size.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.part.offset.to_le_bytes());
+        bytes[48..COVERED].copy_from_slice(&self.part.size.to_le_bytes());
         let sum = checksum(&bytes[..COVERED]);
         bytes[COVERED..].copy_from_slice(&sum.to_le_bytes());
         bytes
@@ -41,12 +49,13 @@ impl IpcHandle {
     /// The handle in some bytes; `None` if they are no handle of a simulated machine, or altered.
     pub(crate) fn decode(bytes: &[u8; LEN]) -> Option<Self> {
         let mut rest = Reader(bytes);
-        if rest.word()? != MAGIC {
+        if rest.half()? != MAGIC {
             return None;
         }
+        let generation = rest.half()?;
         let locator = Locator::decode(&rest.take()?);
         let (offset, size, sum) = (rest.word()?, rest.word()?, rest.word()?);
-        (sum == checksum(&bytes[..COVERED])).then_some(Self { locator, offset, size })
+        (sum == checksum(&bytes[..COVERED])).then_some(Self { locator, part: BlockPart { offset, size, generation } })
     }
 }
 
@@ -65,7 +74,8 @@ mod tests {
     use crate::memory::shared_object::ProcessId;
 
     fn handle(pid: u32, started: u64, file: u32, id: u128, offset: u64, size: u64) -> IpcHandle {
-        IpcHandle { locator: Locator { process: ProcessId { pid, started }, file, id }, offset, size }
+        let part = BlockPart { offset, size, generation: file ^ pid };
+        IpcHandle { locator: Locator { process: ProcessId { pid, started }, file, id }, part }
     }
 
     proptest! {

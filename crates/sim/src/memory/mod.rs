@@ -30,6 +30,7 @@ mod device;
 mod heap;
 mod host;
 mod host_limit;
+mod imported;
 mod in_flight;
 mod ipc_handle;
 mod operation;
@@ -37,6 +38,7 @@ mod requested_location;
 mod residence;
 mod residency;
 pub(crate) mod shadow;
+pub(crate) mod shared_blocks;
 mod shared_object;
 mod shared_records;
 mod sim_address;
@@ -47,15 +49,16 @@ mod windows;
 
 pub(crate) use allocation::{Allocation, Registry};
 pub(crate) use backing::{
-    Backing, GraphBlock, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
+    Backing, GraphBlock, Home, Imported, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
 };
 pub(crate) use blocks::{Block, Spacing};
 pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
 pub(crate) use host_limit::{Claim, HostLimit};
+pub(crate) use imported::{ImportError, ImportedMemory, ImportedPart};
 pub(crate) use in_flight::InFlight;
-pub(crate) use ipc_handle::IpcHandle;
+pub(crate) use ipc_handle::{BlockPart, IpcHandle};
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch, Transfer};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
 pub use residence::Residence;

@@ -11,7 +11,7 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_HANDLE, MAP_FAILED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::event::Event;
-use crate::memory::{IpcHandle, SharedRecords};
+use crate::memory::{BlockPart, IpcHandle, SharedRecords};
 
 /// The records of a new event for several processes.
 pub(crate) fn share_event(call: &Call<'_>, device: u16) -> Status<Arc<SharedRecords>> {
@@ -30,7 +30,7 @@ pub(crate) fn cuIpcGetEventHandle(call: &Call<'_>, out: Ptr<CUipcEventHandle>, e
         return Err(call.refuse(INVALID_HANDLE, format!("event {handle:?} {reason}")));
     };
     let locator = shared.object().locator().map_err(|error| call.refuse(MAP_FAILED, format!("no handle: {error}")))?;
-    out.write(CUipcEventHandle { reserved: to_c(&IpcHandle { locator, offset: 0, size: 0 }) })
+    out.write(CUipcEventHandle { reserved: to_c(&IpcHandle { locator, part: BlockPart::default() }) })
 }
 
 /// An event opened twice is two events with the same records.

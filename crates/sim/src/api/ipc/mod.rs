@@ -4,8 +4,10 @@
 //! more, so the object lives as long as any process has it open.
 
 mod event;
+mod memory;
 
 pub(crate) use event::{cuIpcGetEventHandle, cuIpcOpenEventHandle, share_event};
+pub(crate) use memory::{cuIpcCloseMemHandle, cuIpcGetMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2};
 
 use std::ffi::c_char;
 
