@@ -55,13 +55,13 @@ pub(crate) struct SharedRecords {
 
 impl SharedRecords {
     /// An event without a record.
-    pub(crate) fn create(machine: u128, device: SharedDevice) -> io::Result<Arc<Self>> {
+    pub(crate) fn create(machine: u128, device: Option<SharedDevice>) -> io::Result<Arc<Self>> {
         let object = SharedObject::create(&NewObject {
             kind: SharedKind::Event,
             size: 0,
             words: FIRST + ENTRIES * WORDS_OF_ENTRY,
             machine,
-            device: Some(device),
+            device,
             details: Details::default(),
         })?;
         Ok(Arc::new(Self { object, own: ProcessId::own()? }))
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     fn records() -> Arc<SharedRecords> {
-        SharedRecords::create(7, SharedDevice { ordinal: 0, uuid: [0; 16] }).expect("the system makes files")
+        SharedRecords::create(7, None).expect("the system makes files")
     }
 
     /// The same event as another process sees it, with that process's identity.

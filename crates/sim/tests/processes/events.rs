@@ -12,7 +12,7 @@ use warploom_sys::types::{CUresult, CUstreamCaptureMode};
 use warploom_testkit::process::{Channel, Child, run_part};
 use warploom_testkit::{Gate, MACHINE, Primary, Stream, TestResult, answers, call, driver_tests};
 
-use crate::support::{Bytes, DISABLE_TIMING, INTERPROCESS, code, event, event_handle, open_event, polled};
+use crate::handles::{Bytes, DISABLE_TIMING, INTERPROCESS, code, event, event_handle, open_event, polled};
 
 const ENTRY: &str = "events::child";
 

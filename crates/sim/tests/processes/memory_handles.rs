@@ -10,7 +10,7 @@ use warploom_sys::types::{CUpointer_attribute as Attribute, CUresult};
 use warploom_testkit::process::{Channel, Child, run_part};
 use warploom_testkit::{Gate, MACHINE, Primary, Stream, TestResult, answers, call, driver_tests, open};
 
-use crate::support::{Bytes, LAZY, code, fill, filled, memory_handle, open_memory, read};
+use crate::handles::{Bytes, LAZY, code, fill, filled, memory_handle, open_memory, read};
 
 const ENTRY: &str = "memory_handles::child";
 const MIB: usize = 1 << 20;

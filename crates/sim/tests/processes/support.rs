@@ -1,96 +1,71 @@
-//! Handles of events and memory as bytes, and a few calls around them.
+//! Calls that both sides of a test make.
 
-use std::ffi::c_char;
-use std::ptr::null_mut;
-use std::time::{Duration, Instant};
+use std::ffi::c_void;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::without_provenance_mut;
 
-use warploom_testkit::driver::{Driver, Error};
-use warploom_testkit::sys::types::{CUevent, CUipcEventHandle, CUipcMemHandle, CUresult};
+use warploom_testkit::driver::Driver;
+use warploom_testkit::process::Child;
+use warploom_testkit::sys::types::{CUmemAllocationHandleType, CUresult};
 use warploom_testkit::{TestResult, call, code_of};
 
-/// `CU_EVENT_DISABLE_TIMING`.
-pub(crate) const DISABLE_TIMING: u32 = 2;
-/// `CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS`.
-pub(crate) const INTERPROCESS: u32 = 6;
-/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`.
-pub(crate) const LAZY: u32 = 1;
-/// The longest wait for another process.
-const DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const DESCRIPTOR: CUmemAllocationHandleType =
+    CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-pub(crate) type Bytes = [u8; 64];
-
-fn to_c(bytes: Bytes) -> [c_char; 64] {
-    bytes.map(|byte| byte as c_char)
+/// Starts a child that runs a part of this binary.
+pub(crate) fn start(driver: &Driver, part: &str) -> TestResult<Child> {
+    Child::start(driver, "child", part)
 }
 
-fn from_c(bytes: [c_char; 64]) -> Bytes {
-    bytes.map(|byte| byte as u8)
+/// The file descriptor that a driver wrote, owned.
+#[expect(unsafe_code, reason = "takes a file descriptor over from the driver")]
+pub(crate) fn owned(descriptor: i32) -> OwnedFd {
+    assert!(descriptor >= 0, "the driver wrote {descriptor}");
+    // SAFETY: an exported file descriptor is the program's to close, and each is taken over once.
+    unsafe { OwnedFd::from_raw_fd(descriptor) }
 }
 
-pub(crate) fn event(driver: &Driver, flags: u32) -> TestResult<CUevent> {
-    let mut event = null_mut();
-    call!(driver.cuEventCreate(&mut event, flags))?;
-    Ok(event)
+/// A file descriptor in the place of a pointer.
+pub(crate) fn as_handle(file: &impl AsRawFd) -> *mut c_void {
+    without_provenance_mut(file.as_raw_fd() as usize)
 }
 
-/// The handle of an event.
-pub(crate) fn event_handle(driver: &Driver, event: CUevent) -> Result<Bytes, Error> {
-    let mut handle = CUipcEventHandle { reserved: [0; 64] };
-    call!(driver.cuIpcGetEventHandle(&mut handle, event)).map(|()| from_c(handle.reserved))
+/// Files that no driver made.
+pub(crate) fn foreign_files() -> TestResult<Vec<OwnedFd>> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    let program = File::open(std::env::current_exe()?)?;
+    let memory = file_in_memory()?;
+    Ok(vec![null.into(), program.into(), memory])
 }
 
-pub(crate) fn open_event(driver: &Driver, handle: Bytes) -> Result<CUevent, Error> {
-    let mut event = null_mut();
-    call!(driver.cuIpcOpenEventHandle(&mut event, CUipcEventHandle { reserved: to_c(handle) })).map(|()| event)
+/// A file in memory with some bytes in it.
+#[expect(unsafe_code, reason = "makes a file in memory")]
+fn file_in_memory() -> TestResult<OwnedFd> {
+    // SAFETY: the name is a C string, and the call has no other effect than a new file descriptor.
+    let file = unsafe { libc::memfd_create(c"not ours".as_ptr(), libc::MFD_CLOEXEC) };
+    if file < 0 {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    let file = owned(file);
+    File::from(file.as_fd().try_clone_to_owned()?).set_len(1 << 22)?;
+    Ok(file)
 }
 
-/// The handle of device memory.
-pub(crate) fn memory_handle(driver: &Driver, address: u64) -> Result<Bytes, Error> {
-    let mut handle = CUipcMemHandle { reserved: [0; 64] };
-    call!(driver.cuIpcGetMemHandle(&mut handle, address)).map(|()| from_c(handle.reserved))
-}
-
-pub(crate) fn open_memory(driver: &Driver, handle: Bytes, flags: u32) -> Result<u64, Error> {
-    let mut address = 0;
-    let handle = CUipcMemHandle { reserved: to_c(handle) };
-    call!(driver.cuIpcOpenMemHandle_v2(&mut address, handle, flags)).map(|()| address)
-}
-
-/// Device memory of `bytes` bytes, each `value`.
-pub(crate) fn filled(driver: &Driver, bytes: usize, value: u8) -> TestResult<u64> {
-    let mut address = 0;
-    call!(driver.cuMemAlloc_v2(&mut address, bytes))?;
-    fill(driver, address, bytes, value)?;
-    Ok(address)
-}
-
-pub(crate) fn fill(driver: &Driver, address: u64, bytes: usize, value: u8) -> TestResult {
+pub(crate) fn fill(driver: &Driver, address: u64, value: u8, bytes: usize) -> TestResult {
     call!(driver.cuMemsetD8_v2(address, value, bytes))?;
     Ok(call!(driver.cuCtxSynchronize())?)
 }
 
-/// The 16 bytes at an address, if they are all the same.
-pub(crate) fn read(driver: &Driver, address: u64) -> TestResult<u8> {
-    let mut bytes = [0_u8; 16];
-    call!(driver.cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, bytes.len()))?;
-    if bytes.iter().all(|byte| *byte == bytes[0]) { Ok(bytes[0]) } else { Err(format!("{bytes:?}").into()) }
+/// The bytes at an address.
+pub(crate) fn read<const N: usize>(driver: &Driver, address: u64) -> TestResult<[u8; N]> {
+    let mut bytes = [0; N];
+    call!(driver.cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, N))?;
+    Ok(bytes)
 }
 
-/// The code of an answer with a value.
-#[track_caller]
-pub(crate) fn code<T>(answer: Result<T, Error>) -> CUresult {
-    code_of(answer.map(|_| ()))
-}
-
-/// Polls until a call no longer answers `NOT_READY`; what it answers then.
-pub(crate) fn polled(mut query: impl FnMut() -> Result<(), Error>) -> CUresult {
-    let deadline = Instant::now() + DEADLINE;
-    loop {
-        match code_of(query()) {
-            CUresult::CUDA_ERROR_NOT_READY if Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            other => return other,
-        }
-    }
+/// The code of a read.
+pub(crate) fn read_code(driver: &Driver, address: u64, bytes: usize) -> CUresult {
+    let mut buffer = vec![0_u8; bytes];
+    code_of(call!(driver.cuMemcpyDtoH_v2(buffer.as_mut_ptr().cast(), address, bytes)))
 }
