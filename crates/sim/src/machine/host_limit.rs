@@ -86,8 +86,8 @@ impl World {
         self.afford_pages(call, pages)
     }
 
-    /// Refuses a launch of a graph whose copies and fills would exceed the limit. Returns the memory that they
-    /// may commit.
+    /// Refuses a launch of a graph whose copies and fills would exceed the limit. Returns the memory that
+    /// they may commit.
     pub(crate) fn afford_graph(&mut self, call: &Call<'_>, handle: ExecutableHandle) -> Status<Claim> {
         self.afford_host(call, 0)?;
         let Some(plan) = self.graphs.executables.get(handle).map(|executable| Arc::clone(executable.plan())) else {
@@ -112,7 +112,8 @@ impl World {
         self.afford_pages(call, pages)
     }
 
-    /// Adds the simulated memory that work writes. `is_own` says that memory at an address is yet to be allocated.
+    /// Adds the simulated memory that work writes. `is_own` says that memory at an address is yet to be
+    /// allocated.
     fn add_written(&self, work: &Work, is_own: impl Fn(u64) -> bool, pages: &mut Vec<Range<u64>>) {
         work.touches(|touch| match touch {
             Touch::Copy { to, bytes, .. } | Touch::Write { to, bytes } => {
