@@ -95,8 +95,8 @@ impl World {
         self.afford_claim(call, claim)
     }
 
-    /// Refuses a launch of a graph whose copies and fills would exceed the limit. Returns the memory that they
-    /// may commit.
+    /// Refuses a launch of a graph whose copies and fills would exceed the limit. Returns the memory that
+    /// they may commit.
     pub(crate) fn afford_graph(&mut self, call: &Call<'_>, handle: ExecutableHandle) -> Status<Claim> {
         self.afford_host(call, 0)?;
         let Some(plan) = self.graphs.executables.get(handle).map(|executable| Arc::clone(executable.plan())) else {
