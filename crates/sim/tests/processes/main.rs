@@ -1,6 +1,8 @@
 //! Memory between processes: exported by this one, imported by children, and the other way round.
 
 mod physical;
+mod pool;
+mod pool_data;
 mod support;
 
 use warploom_testkit::TestResult;
@@ -13,5 +15,9 @@ fn child() -> TestResult {
         ("physical_import", physical::import),
         ("physical_export", physical::export_and_wait),
         ("physical_properties", physical::properties),
+        ("pool_import", pool::import),
+        ("pool_export", pool::export_and_wait),
+        ("pool_rules", pool::rules),
+        ("pool_host", pool::import_host_memory),
     ])
 }

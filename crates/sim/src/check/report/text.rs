@@ -80,7 +80,22 @@ impl Display for AllocationInfo {
             Some(device) => write!(formatter, " on device {device}")?,
             None => formatter.write_str(" on the host")?,
         }
-        write!(formatter, ", allocated by {made}")
+        write!(formatter, ", {} by {made}", origin(made, "allocated"))
+    }
+}
+
+/// The participle for the call that made something: memory and objects of other processes are imported.
+fn origin(made: &Operation, own: &'static str) -> &'static str {
+    match made.function {
+        Some(
+            Function::cuMemPoolImportPointer
+            | Function::cuMemPoolImportFromShareableHandle
+            | Function::cuMemImportFromShareableHandle
+            | Function::cuIpcOpenMemHandle
+            | Function::cuIpcOpenMemHandle_v2
+            | Function::cuIpcOpenEventHandle,
+        ) => "imported",
+        _ => own,
     }
 }
 
@@ -306,7 +321,8 @@ impl Display for FindingKind {
                 match what {
                     Leaked::Memory(allocation) => write!(formatter, "leak: {allocation}, were not freed when {end}"),
                     Leaked::Object { kind, handle } => {
-                        write!(formatter, "leak: {kind} {handle:#x}, made by {made}, was not destroyed when {end}")
+                        let origin = origin(made, "made");
+                        write!(formatter, "leak: {kind} {handle:#x}, {origin} by {made}, was not destroyed when {end}")
                     }
                     Leaked::Reservation { address, bytes } => write!(
                         formatter,
