@@ -83,8 +83,8 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     learn(&mut world, context, handle, op.is_some())
 }
 
-/// Fails with the fault of an event's context, if the host knows of it, or learns of it now: by waiting for the
-/// event, or by seeing it reached after the fault.
+/// Fails with the fault of an event's context, if the host knows of it, or learns of it now: by waiting for
+/// the event, or by seeing it reached after the fault.
 fn learn(world: &mut World, context: ContextHandle, event: EventHandle, waits: bool) -> Status {
     let record = world.events().get(event).and_then(|event| event.record);
     if waits || record.is_some_and(|record| record.follows_fault) {
