@@ -46,15 +46,20 @@ impl World {
 
     /// Measures the committed bytes.
     fn measure_host_memory(&mut self) -> u64 {
-        let engine = &self.engine;
-        let in_pools: u64 = self.pools.iter().map(|(_, pool)| pool.committed()).sum();
-        self.host_limit.measure(self.virtual_memory.committed() + in_pools, |op| engine.is_done(op))
+        let (files, engine) = (self.committed_in_files(), &self.engine);
+        self.host_limit.measure(files, |op| engine.is_done(op))
+    }
+
+    /// The committed bytes of files in memory: physical allocations, and pools that can be exported.
+    fn committed_in_files(&self) -> u64 {
+        let pools = self.pools.iter().map(|(_, pool)| pool.committed());
+        self.virtual_memory.committed() + pools.sum::<u64>()
     }
 
     /// The bytes that will be committed when all work so far is done, and work that writes `more` pages.
     fn foresee_host_memory(&mut self, more: &[Range<u64>]) -> u64 {
-        let engine = &self.engine;
-        self.host_limit.foresee(self.virtual_memory.committed(), |op| engine.is_done(op), more)
+        let (files, engine) = (self.committed_in_files(), &self.engine);
+        self.host_limit.foresee(files, |op| engine.is_done(op), more)
     }
 
     /// The reason why no more host memory is to be had, if the limit is reached.
