@@ -21,8 +21,8 @@ pub(super) fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
 impl World {
     /// The checker, and the state that it reads.
     pub(crate) fn checked_parts(&mut self) -> (&mut Checker, Parts<'_>) {
-        let World { checker, memory, virtual_memory, engine, .. } = self;
-        (checker, Parts { memory, virtual_memory, timelines: &mut engine.timelines })
+        let World { checker, memory, virtual_memory, engine, processes, .. } = self;
+        (checker, Parts { memory, virtual_memory, timelines: &mut engine.timelines, processes })
     }
 
     /// Checks an op before it is enqueued, against the happens-before order in the queue's clock.

@@ -115,5 +115,6 @@ impl World {
         if let Some(event) = events.get(event) {
             engine.timelines.host_learns(&event.clock.known);
         }
+        self.tell_processes();
     }
 }

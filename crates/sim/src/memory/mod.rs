@@ -61,7 +61,8 @@ pub use residence::Residence;
 pub(crate) use residency::PAGE;
 pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
 pub(crate) use shared_object::{
-    Details, Header, Locator, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind, SharedObject, digest,
+    Details, Header, JournalEntry, Locator, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind,
+    SharedObject, SharedStep, Ticket, digest,
 };
 pub(crate) use sim_address::{Side, SimAddress};
 pub(crate) use vmm::VirtualMemory;

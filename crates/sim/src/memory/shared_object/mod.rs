@@ -2,9 +2,12 @@
 //! descriptor.
 //!
 //! ```text
-//!   0         4096                    data offset, a multiple of 2 MiB
-//!   ├─ header ──┼─ words … ─────────────┼─ memory … ───────────┤ length, sealed
+//!   0         4096         32768                  data offset, a multiple of 2 MiB
+//!   ├─ header ──┼─ order … ──┼─ words … ────────────┼─ memory … ───────────┤ length, sealed
 //! ```
+//!
+//! The order is a journal of accesses to the memory, or an event's clock; its pages are there once a machine
+//! that checks writes them.
 //!
 //! Processes agree on nothing but the file: there is no daemon and no name in a file system, and the kernel
 //! releases the object with the last process that holds it. The length is sealed, so that the mapped pages of
@@ -13,6 +16,8 @@
 #![expect(unsafe_code, reason = "refers to words of a mapped file")]
 
 mod header;
+mod journal;
+mod published_clock;
 
 use std::fs::File;
 use std::io;
@@ -26,14 +31,19 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 pub(crate) use header::{Details, Header, ProcessId, Reader, SharedDevice, SharedKind};
+pub(crate) use journal::{Journal, JournalEntry, Ticket};
+pub(crate) use published_clock::{PublishedClock, SharedStep};
 
 use self::header::{HeaderError, LEN};
 use super::BLOCK;
 use super::span::{Span, SpanKind};
 use crate::topology::Topology;
 
+/// Start of the journal, or of the clock, in the file.
+const ORDER: u64 = 4096;
 /// Start of the words in the file.
-const WORDS: u64 = 4096;
+const WORDS: u64 = 32768;
+const _: () = assert!(ORDER + 8 * journal::LEN <= WORDS && ORDER + 8 * published_clock::LEN <= WORDS, "they fit");
 
 /// A request for a new object.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +64,8 @@ pub(crate) struct NewObject {
 pub(crate) struct SharedObject {
     file: OwnedFd,
     header: Header,
-    /// The mapped header and words, if there are words.
-    head: Option<Span>,
+    /// The mapped header, order and words.
+    head: Span,
 }
 
 /// The reason why a file or a locator cannot be opened as a shared object.
@@ -167,15 +177,18 @@ fn length(header: &Header) -> u64 {
 }
 
 impl SharedObject {
+    /// A random number.
+    pub(crate) fn random_number() -> io::Result<u64> {
+        Ok(random::<8>().map(u64::from_le_bytes)?)
+    }
+
     /// Makes an object whose memory and words are zeros.
     pub(crate) fn create(new: &NewObject) -> io::Result<Self> {
         let NewObject { kind, size, words, machine, device, details } = *new;
-        let mut id = [0; 16];
-        let filled = getrandom(&mut id, GetRandomFlags::empty())?;
-        let too_large = words > header::MOST_WORDS || filled < id.len();
-        if too_large {
+        if words > header::MOST_WORDS {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
+        let id = random()?;
         let creator = ProcessId::own()?;
         let header = Header { kind, size, words, id: u128::from_le_bytes(id), machine, device, creator, details };
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -261,12 +274,39 @@ impl SharedObject {
 
     /// A word that all processes with the object can read and change.
     pub(crate) fn word(&self, index: u64) -> Option<&AtomicU64> {
-        let head = self.head.as_ref().filter(|_| index < self.header.words)?;
-        let address = head.address() + WORDS + index * 8;
-        // SAFETY: `index` is below the number of words, all of which `map_head` has mapped, and the seals keep
-        // the file at its length. The mapping lives as long as `self`, and the words are accessed as atomics
-        // only, here and in other processes.
-        Some(unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address as usize)) })
+        if index >= self.header.words {
+            return None;
+        }
+        self.words(WORDS + index * 8, 1).first()
+    }
+
+    /// The newest accesses to the memory, by machines that check; none for an event.
+    pub(crate) fn journal(&self) -> Option<Journal<'_>> {
+        match self.header.kind {
+            SharedKind::Physical | SharedKind::Pool | SharedKind::Allocation => {
+                Journal::new(self.words(ORDER, journal::LEN))
+            }
+            SharedKind::Event => None,
+        }
+    }
+
+    /// The steps before the newest record of an event, by machines that check; none for memory.
+    pub(crate) fn clock(&self) -> Option<PublishedClock<'_>> {
+        match self.header.kind {
+            SharedKind::Event => PublishedClock::new(self.words(ORDER, published_clock::LEN)),
+            SharedKind::Physical | SharedKind::Pool | SharedKind::Allocation => None,
+        }
+    }
+
+    /// Words of the file from an offset on, a multiple of 8; none if they are not all before the memory.
+    fn words(&self, offset: u64, len: u64) -> &[AtomicU64] {
+        if offset + len * 8 > self.head.len() {
+            return &[];
+        }
+        let first = std::ptr::with_exposed_provenance((self.head.address() + offset) as usize);
+        // SAFETY: the span has mapped all of them, and the seals keep the file at its length. The mapping
+        // lives as long as `self`, and the words are accessed as atomics only, here and in other processes.
+        unsafe { std::slice::from_raw_parts(first, len as usize) }
     }
 
     /// Host memory that the object takes, in bytes.
@@ -276,15 +316,18 @@ impl SharedObject {
     }
 }
 
-/// Maps the header and the words, if there are words.
-fn map_head(file: &File, header: &Header) -> io::Result<Option<Span>> {
-    if header.words == 0 {
-        return Ok(None);
-    }
+/// Random bytes. Up to 256 are always given whole.
+fn random<const LEN: usize>() -> Result<[u8; LEN], Errno> {
+    let mut bytes = [0; LEN];
+    getrandom(&mut bytes, GetRandomFlags::empty()).map(|_| bytes)
+}
+
+/// Maps the header, the order and the words.
+fn map_head(file: &File, header: &Header) -> io::Result<Span> {
     let len = (WORDS + header.words * 8).next_multiple_of(rustix::param::page_size() as u64);
     let span = Span::closed(len, rustix::param::page_size() as u64, SpanKind::Virtual)?;
     span.share(span.address(), len, file.as_fd(), 0, true)?;
-    Ok(Some(span))
+    Ok(span)
 }
 
 /// Opens a file of a process once more, if it is a file in memory. Devices and pipes are not opened.
