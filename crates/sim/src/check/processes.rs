@@ -17,12 +17,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::Arc;
 
 use warploom_engine::{Epoch, Known, Timelines};
 
-use crate::memory::shadow::{Access, Operation};
-use crate::memory::{JournalEntry, ProcessId, SharedObject, SharedStep, Ticket};
+use crate::memory::shadow::{Access, Journal, JournalEntry, Operation, PublishedClock, SharedStep, Ticket};
+use crate::memory::{ProcessId, SharedObject};
 
 /// A machine among those that share memory with it.
 #[derive(Debug, Default)]
@@ -34,7 +33,7 @@ pub(crate) struct Processes {
     /// The same, the other way round.
     there: HashMap<u32, (u64, u32)>,
     /// Accesses of this machine that its host does not know to be over.
-    open: Vec<(Arc<SharedObject>, Ticket, Epoch)>,
+    open: Vec<(Journal, Ticket, Epoch)>,
     /// Accesses of others that were reported.
     reported: HashSet<(u64, Epoch)>,
 }
@@ -92,17 +91,16 @@ impl Processes {
         Epoch { timeline, ..step }
     }
 
-    /// The accesses of others to bytes of shared memory that an access is not ordered behind. Each is given
-    /// once.
+    /// The accesses of others to bytes of shared memory that an access is not ordered behind.
     pub(super) fn conflicts(
         &mut self,
         timelines: &mut Timelines,
-        object: &SharedObject,
+        journal: &Journal,
         bytes: &Range<u64>,
         access: &Access,
         known: &Known,
     ) -> Vec<ForeignConflict> {
-        let (Some((_, machine)), Some(journal)) = (self.own(), object.journal()) else { return Vec::new() };
+        let Some((_, machine)) = self.own() else { return Vec::new() };
         let mut found = Vec::new();
         for entry in journal.others(machine) {
             let both = entry.bytes.start.max(bytes.start)..entry.bytes.end.min(bytes.end);
@@ -111,22 +109,21 @@ impl Processes {
             }
             let step = self.here(timelines, (entry.machine, entry.epoch));
             // The work of a process that has ended has ended, too.
-            if !known.includes(step) && entry.process.is_alive() && self.reported.insert((entry.machine, entry.epoch)) {
+            if !known.includes(step) && entry.process.is_alive() {
                 found.push(ForeignConflict { entry, bytes: both });
             }
         }
         found
     }
 
+    /// Leaves out conflicts that were reported before, and remembers the others as reported.
+    pub(super) fn report_once(&mut self, conflicts: &mut Vec<ForeignConflict>) {
+        conflicts.retain(|conflict| self.reported.insert((conflict.entry.machine, conflict.entry.epoch)));
+    }
+
     /// Writes an access into the journal of the memory, unless the host knows it to be over.
-    pub(super) fn publish(
-        &mut self,
-        timelines: &Timelines,
-        object: &Arc<SharedObject>,
-        bytes: Range<u64>,
-        access: &Access,
-    ) {
-        let (Some((process, machine)), Some(journal)) = (self.own(), object.journal()) else { return };
+    pub(super) fn publish(&mut self, timelines: &Timelines, journal: &Journal, bytes: Range<u64>, access: &Access) {
+        let Some((process, machine)) = self.own() else { return };
         if timelines.over().is_some_and(|over| over.includes(access.epoch)) {
             return;
         }
@@ -134,15 +131,15 @@ impl Processes {
         let Access { epoch, kind, stream, .. } = *access;
         let entry = JournalEntry { machine, process, epoch, kind, stream, call, bytes };
         if let Some(ticket) = journal.add(&entry) {
-            self.open.push((Arc::clone(object), ticket, epoch));
+            self.open.push((journal.clone(), ticket, epoch));
         }
     }
 
     /// Ends the entries of accesses that the host knows to be over.
     pub(crate) fn host_knows(&mut self, known: &Known) {
-        self.open.retain(|(object, ticket, epoch)| {
+        self.open.retain(|(journal, ticket, epoch)| {
             let is_over = known.includes(*epoch);
-            if is_over && let Some(journal) = object.journal() {
+            if is_over {
                 journal.end(*ticket);
             }
             !is_over
@@ -156,10 +153,7 @@ impl Processes {
 
     /// Publishes all that is known at a record of a shared event.
     pub(crate) fn record(&mut self, event: &SharedObject, known: &Known) {
-        let (Some((_, machine)), Some(clock)) = (self.own(), event.clock()) else { return };
-        if known.is_off() {
-            return;
-        }
+        let (Some((_, machine)), Some(clock)) = (self.own(), PublishedClock::of(event)) else { return };
         let named = |step: Epoch| match self.there.get(&step.timeline) {
             Some((machine, timeline)) => (*machine, Epoch { timeline: *timeline, ..step }),
             None => (machine, step),
@@ -167,15 +161,14 @@ impl Processes {
         clock.publish(&known.steps().map(named).collect::<Vec<_>>());
     }
 
-    /// Adds all that is known at the newest record of a shared event.
-    pub(crate) fn wait(&mut self, timelines: &mut Timelines, event: &SharedObject, known: &mut Known) {
-        if known.is_off() || self.own().is_none() {
-            return;
-        }
-        match event.clock().and_then(|clock| clock.read()) {
+    /// All that is known at the newest record of a shared event.
+    pub(crate) fn recorded(&mut self, timelines: &mut Timelines, event: &SharedObject) -> Known {
+        let mut known = Known::default();
+        match PublishedClock::of(event).and_then(|clock| clock.read()) {
             Some(steps) => steps.into_iter().for_each(|step| known.include(self.here(timelines, step))),
             None => known.doubt(),
         }
+        known
     }
 }
 
@@ -207,10 +200,12 @@ mod tests {
         }
 
         /// Work of the stream; gives the number of conflicts with work of others.
-        fn touch(&mut self, object: &Arc<SharedObject>, bytes: Range<u64>, kind: AccessKind) -> usize {
+        fn touch(&mut self, memory: &SharedObject, bytes: Range<u64>, kind: AccessKind) -> usize {
+            let Some(journal) = Journal::of(memory) else { return usize::MAX };
             let access = Access::new(self.stream.next(), kind, None);
-            let found = self.processes.conflicts(&mut self.timelines, object, &bytes, &access, &self.stream);
-            self.processes.publish(&self.timelines, object, bytes, &access);
+            let mut found = self.processes.conflicts(&mut self.timelines, &journal, &bytes, &access, &self.stream);
+            self.processes.report_once(&mut found);
+            self.processes.publish(&self.timelines, &journal, bytes, &access);
             self.stream.advance();
             found.len()
         }
@@ -225,15 +220,16 @@ mod tests {
         }
 
         fn wait(&mut self, event: &SharedObject) {
-            self.processes.wait(&mut self.timelines, event, &mut self.stream);
+            let known = self.processes.recorded(&mut self.timelines, event);
+            self.stream.join(&known);
         }
     }
 
-    fn object(kind: SharedKind) -> Result<[Arc<SharedObject>; 2], Box<dyn std::error::Error>> {
+    fn object(kind: SharedKind) -> Result<[SharedObject; 2], Box<dyn std::error::Error>> {
         let new = NewObject { kind, size: 2 << 20, words: 0, machine: 1, device: None, details: [0; 8] };
         let here = SharedObject::create(&new)?;
         let there = SharedObject::open(here.export()?.as_raw_fd().cast_unsigned(), kind, 1)?;
-        Ok([Arc::new(here), Arc::new(there)])
+        Ok([here, there])
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warploom_engine::{Moment, OpId};
+use warploom_engine::{Moment, OpId, QueueId};
 
 use crate::ffi::handle::EventHandle;
 use crate::ffi::status::{INVALID_HANDLE, OUT_OF_RESOURCES, Status};
@@ -14,6 +14,15 @@ use crate::machine::world::{Work, World};
 use crate::memory::{AwaitedRecord, PendingRecord, RecordState};
 
 impl World {
+    /// Tells processes that wait for the next record of an event what comes before it, if the machine checks.
+    pub(super) fn publish_clock(&mut self, queue: QueueId, handle: EventHandle) {
+        let shared = self.events.get(handle).and_then(|event| event.shared.clone());
+        if let Some(shared) = shared.filter(|_| self.checker.is_on()) {
+            let known = self.known_before_next(queue);
+            self.processes.record(shared.object(), &known);
+        }
+    }
+
     /// Makes a record that other processes see, of an event for several processes; none for another event.
     pub(super) fn begin_shared_record(&mut self, handle: EventHandle) -> Status<Option<Box<PendingRecord>>> {
         let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;
@@ -38,15 +47,19 @@ impl World {
             // In a queue of its own, because it is ordered behind nothing.
             let traits = Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY);
             let queue = self.new_queue(context, device, traits);
-            let record = Box::new(AwaitedRecord::new(shared, token));
+            let record = Box::new(AwaitedRecord::new(Arc::clone(&shared), token));
             let op = self.add(queue, &[], Work::AwaitRecord { event: handle, serial, record }, now);
             self.engine.retire_queue(queue);
             op
         });
+        let mut clock = Moment::default();
+        if self.checker.is_on() {
+            clock.known = self.processes.recorded(&mut self.engine.timelines, shared.object());
+        }
         let Some(event) = self.events.get_mut(handle) else { return };
         let time = is_reached.then_some(now);
         event.record = Some(Record { op, serial, time, follows_fault: false, token, is_foreign: true });
-        event.clock = Moment::default();
+        event.clock = clock;
     }
 
     /// Notes an op that other processes may wait for. Returns `true` if no thread goes on with such ops yet.

@@ -22,7 +22,11 @@ impl World {
         let allocation = self.memory.at(base).ok_or(std::io::ErrorKind::NotFound)?;
         // Generations tell allocations at one place apart; numbers of allocations are never used again.
         let part = (base, allocation.size, allocation.id as u32);
-        let handle = self.devices[usize::from(device.ordinal)].memory.share(part, machine, device)?;
+        let memory = &mut self.devices[usize::from(device.ordinal)].memory;
+        let handle = memory.share(part, machine, device)?;
+        if let Some(object) = memory.shared_object(base) {
+            self.memory.track_shared(base, object, handle.part.offset);
+        }
         // Other processes may write it, which the checks do not see.
         self.memory.mark_written(base);
         Ok(handle)
@@ -73,6 +77,9 @@ impl World {
         };
         self.imported.opened(base);
         self.add_allocation(allocation, None);
+        if let Some((object, offset)) = self.imported.shared_object(base) {
+            self.memory.track_shared(base, object, offset);
+        }
         // Its process has written it, which the checks do not see.
         self.memory.mark_written(base);
         Ok(base)

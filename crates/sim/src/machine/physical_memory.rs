@@ -66,6 +66,14 @@ impl World {
         added
     }
 
+    /// Compares accesses through a mapping, which starts at `base`, with those of other processes, if they can
+    /// have the physical allocation.
+    pub(crate) fn track_shared_mapping(&mut self, base: u64, offset: u64) {
+        if let Some(object) = self.virtual_memory.shared_object(offset) {
+            self.memory.track_shared(base, object, 0);
+        }
+    }
+
     /// Adds a reference to a physical allocation.
     pub(crate) fn retain_physical(&mut self, handle: PhysicalHandle) {
         if let Some(physical) = self.physical.get_mut(handle) {

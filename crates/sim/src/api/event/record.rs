@@ -82,6 +82,7 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     if !is_reached {
         return Err(NOT_READY);
     }
+    world.adopt_foreign_record(handle);
     world.host_saw_event(handle);
     world.host_learns_event(handle);
     Ok(())

@@ -13,16 +13,15 @@
 //! releases the object with the last process that holds it. The length is sealed, so that the mapped pages of
 //! an object exist for as long as its mapping does. The header is read once and copied, because another
 //! process could change it later; words are atomic, and their readers check every value.
-#![expect(unsafe_code, reason = "refers to words of a mapped file")]
 
+mod head;
 mod header;
-mod journal;
-mod published_clock;
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{FileType, Mode, OFlags, SealFlags};
@@ -31,19 +30,19 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 pub(crate) use header::{Details, Header, ProcessId, Reader, SharedDevice, SharedKind};
-pub(crate) use journal::{Journal, JournalEntry, Ticket};
-pub(crate) use published_clock::{PublishedClock, SharedStep};
 
+use self::head::Head;
 use self::header::{HeaderError, LEN};
 use super::BLOCK;
 use super::span::{Span, SpanKind};
 use crate::topology::Topology;
 
-/// Start of the journal, or of the clock, in the file.
+/// Start of the order in the file.
 const ORDER: u64 = 4096;
 /// Start of the words in the file.
 const WORDS: u64 = 32768;
-const _: () = assert!(ORDER + 8 * journal::LEN <= WORDS && ORDER + 8 * published_clock::LEN <= WORDS, "they fit");
+/// Number of the words of the order.
+pub(crate) const ORDER_WORDS: u64 = (WORDS - ORDER) / 8;
 
 /// A request for a new object.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +64,7 @@ pub(crate) struct SharedObject {
     file: OwnedFd,
     header: Header,
     /// The mapped header, order and words.
-    head: Span,
+    head: Arc<Head>,
 }
 
 /// The reason why a file or a locator cannot be opened as a shared object.
@@ -282,42 +281,35 @@ impl SharedObject {
         if index >= self.header.words {
             return None;
         }
-        self.words(WORDS + index * 8, 1).first()
+        self.head.words(WORDS + index * 8, 1).first()
     }
 
-    /// The newest accesses to the memory, by machines that check; none for an event.
-    pub(crate) fn journal(&self) -> Option<Journal<'_>> {
-        match self.header.kind {
-            SharedKind::Physical | SharedKind::Pool | SharedKind::Allocation => {
-                Journal::new(self.words(ORDER, journal::LEN))
-            }
-            SharedKind::Event => None,
-        }
-    }
-
-    /// The steps before the newest record of an event, by machines that check; none for memory.
-    pub(crate) fn clock(&self) -> Option<PublishedClock<'_>> {
-        match self.header.kind {
-            SharedKind::Event => PublishedClock::new(self.words(ORDER, published_clock::LEN)),
-            SharedKind::Physical | SharedKind::Pool | SharedKind::Allocation => None,
-        }
-    }
-
-    /// Words of the file from an offset on, a multiple of 8; none if they are not all before the memory.
-    fn words(&self, offset: u64, len: u64) -> &[AtomicU64] {
-        if offset + len * 8 > self.head.len() {
-            return &[];
-        }
-        let first = std::ptr::with_exposed_provenance((self.head.address() + offset) as usize);
-        // SAFETY: the span has mapped all of them, and the seals keep the file at its length. The mapping
-        // lives as long as `self`, and the words are accessed as atomics only, here and in other processes.
-        unsafe { std::slice::from_raw_parts(first, len as usize) }
+    /// Words for checks of the order between processes.
+    pub(crate) fn order(&self) -> OrderWords {
+        OrderWords(Arc::clone(&self.head))
     }
 
     /// Host memory that the object takes, in bytes.
     pub(crate) fn committed(&self) -> u64 {
         let blocks = fstat(&self.file).map_or(0, |file| file.st_blocks);
         u64::try_from(blocks).unwrap_or(0) * 512
+    }
+}
+
+/// Words of a shared object for checks of the order between processes.
+#[derive(Clone, Debug)]
+pub(crate) struct OrderWords(Arc<Head>);
+
+impl OrderWords {
+    /// Words of no object, for tests.
+    #[cfg(test)]
+    pub(crate) fn detached() -> io::Result<Self> {
+        Ok(Self(Arc::new(Head::new(Span::open(WORDS)?))))
+    }
+
+    /// All [`ORDER_WORDS`] of them.
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        self.0.words(ORDER, ORDER_WORDS)
     }
 }
 
@@ -328,11 +320,11 @@ fn random<const LEN: usize>() -> Result<[u8; LEN], Errno> {
 }
 
 /// Maps the header, the order and the words.
-fn map_head(file: &File, header: &Header) -> io::Result<Span> {
+fn map_head(file: &File, header: &Header) -> io::Result<Arc<Head>> {
     let len = (WORDS + header.words * 8).next_multiple_of(rustix::param::page_size() as u64);
     let span = Span::closed(len, rustix::param::page_size() as u64, SpanKind::Virtual)?;
     span.share(span.address(), len, file.as_fd(), 0, true)?;
-    Ok(span)
+    Ok(Arc::new(Head::new(span)))
 }
 
 /// Opens a file of a process once more, if it is a file in memory. Devices and pipes are not opened.

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use warploom_engine::Epoch;
 use warploom_sys::Function;
 
-use super::header::ProcessId;
-use crate::memory::shadow::{AccessKind, StreamInfo, StreamKind};
+use super::operation::{AccessKind, StreamInfo, StreamKind};
+use crate::memory::shared_object::{ORDER_WORDS, OrderWords, ProcessId, SharedKind, SharedObject};
 
 /// Number of entries.
 pub(crate) const ENTRIES: u64 = 256;
@@ -25,7 +25,8 @@ const STRIDE: u64 = 2 + FACTS as u64;
 const FACTS: usize = 11;
 
 /// Words of a journal: the number of the next entry, and the entries.
-pub(super) const LEN: u64 = 1 + ENTRIES * STRIDE;
+const LEN: u64 = 1 + ENTRIES * STRIDE;
+const _: () = assert!(LEN <= ORDER_WORDS, "a journal fits");
 
 /// An access to the memory of a shared object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,30 +52,38 @@ pub(crate) struct Ticket {
 }
 
 /// A journal in the words of a shared object.
-#[derive(Clone, Copy)]
-pub(crate) struct Journal<'a> {
-    words: &'a [AtomicU64],
+#[derive(Clone, Debug)]
+pub(crate) struct Journal {
+    words: OrderWords,
 }
 
 /// Attempts to find an entry that nobody writes.
 const ATTEMPTS: u64 = 4;
 
-impl<'a> Journal<'a> {
-    /// The journal in some words; none if they are too few.
-    pub(super) fn new(words: &'a [AtomicU64]) -> Option<Self> {
-        words.get(..LEN as usize).map(|words| Self { words })
+impl Journal {
+    /// The journal of a shared object; none for an event.
+    pub(crate) fn of(object: &SharedObject) -> Option<Self> {
+        match object.header().kind {
+            SharedKind::Physical | SharedKind::Pool | SharedKind::Allocation => Some(Self { words: object.order() }),
+            SharedKind::Event => None,
+        }
     }
 
-    fn entry(&self, index: u64) -> (&'a AtomicU64, &'a AtomicU64, &'a [AtomicU64]) {
+    /// The number of entries so far.
+    fn next(&self) -> &AtomicU64 {
+        &self.words.words()[0]
+    }
+
+    fn entry(&self, index: u64) -> (&AtomicU64, &AtomicU64, &[AtomicU64]) {
         let start = (1 + index % ENTRIES * STRIDE) as usize;
-        let words = &self.words[start..start + STRIDE as usize];
+        let words = &self.words.words()[start..start + STRIDE as usize];
         (&words[0], &words[1], &words[2..])
     }
 
     /// Adds an entry; none if all that were tried are being written.
     pub(crate) fn add(&self, entry: &JournalEntry) -> Option<Ticket> {
         for _ in 0..ATTEMPTS {
-            let index = self.words[0].fetch_add(1, Ordering::Relaxed);
+            let index = self.next().fetch_add(1, Ordering::Relaxed);
             let (sequence, _, facts) = self.entry(index);
             let before = sequence.load(Ordering::Relaxed);
             // An odd number is that of a process that writes it, or was killed while it did.
@@ -101,9 +110,8 @@ impl<'a> Journal<'a> {
 
     /// The entries of other machines that are not over.
     pub(crate) fn others(&self, machine: u64) -> impl Iterator<Item = JournalEntry> {
-        let journal = *self;
-        let used = self.words[0].load(Ordering::Acquire).min(ENTRIES);
-        (0..used).filter_map(move |index| journal.read(index)).filter(move |entry| entry.machine != machine)
+        let used = self.next().load(Ordering::Acquire).min(ENTRIES);
+        (0..used).filter_map(|index| self.read(index)).filter(move |entry| entry.machine != machine)
     }
 
     fn read(&self, index: u64) -> Option<JournalEntry> {
@@ -184,8 +192,8 @@ fn decode(facts: &[u64; FACTS]) -> Option<JournalEntry> {
 mod tests {
     use super::*;
 
-    fn words() -> Vec<AtomicU64> {
-        std::iter::repeat_with(AtomicU64::default).take(LEN as usize).collect()
+    fn journal() -> Result<Journal, Box<dyn std::error::Error>> {
+        Ok(Journal { words: OrderWords::detached()? })
     }
 
     fn entry(machine: u64, count: u64) -> JournalEntry {
@@ -202,8 +210,7 @@ mod tests {
 
     #[test]
     fn entries_of_others_are_seen_until_they_are_over() -> Result<(), Box<dyn std::error::Error>> {
-        let words = words();
-        let journal = Journal::new(&words).ok_or("a journal")?;
+        let journal = journal()?;
         let host = JournalEntry { stream: None, call: None, ..entry(1, 1) };
         let first = journal.add(&host).ok_or("room")?;
         journal.add(&entry(1, 2)).ok_or("room")?;
@@ -217,8 +224,7 @@ mod tests {
 
     #[test]
     fn old_entries_are_overwritten_and_their_end_is_nobody_elses() -> Result<(), Box<dyn std::error::Error>> {
-        let words = words();
-        let journal = Journal::new(&words).ok_or("a journal")?;
+        let journal = journal()?;
         let first = journal.add(&entry(1, 1)).ok_or("room")?;
         for count in 2..=ENTRIES + 1 {
             journal.add(&entry(1, count)).ok_or("room")?;
@@ -232,8 +238,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_its_writer_left_unfinished_is_passed_over() -> Result<(), Box<dyn std::error::Error>> {
-        let words = words();
-        let journal = Journal::new(&words).ok_or("a journal")?;
+        let journal = journal()?;
         journal.entry(0).0.store(1, Ordering::Relaxed);
         journal.add(&entry(1, 1)).ok_or("room")?;
         assert_eq!(journal.others(0).collect::<Vec<_>>(), [entry(1, 1)]);
@@ -242,8 +247,7 @@ mod tests {
 
     #[test]
     fn words_that_are_no_entry_are_left_out() -> Result<(), Box<dyn std::error::Error>> {
-        let words = words();
-        let journal = Journal::new(&words).ok_or("a journal")?;
+        let journal = journal()?;
         journal.add(&entry(1, 1)).ok_or("room")?;
         for fact in [1, 3, 5, 10] {
             let word = &journal.entry(0).2[fact];
@@ -252,9 +256,8 @@ mod tests {
             word.store(before, Ordering::Relaxed);
         }
         assert_eq!(journal.others(0).count(), 1);
-        words[0].store(u64::MAX, Ordering::Relaxed);
+        journal.next().store(u64::MAX, Ordering::Relaxed);
         assert_eq!(journal.others(0).count(), 1);
-        assert!(Journal::new(&words[1..]).is_none());
         Ok(())
     }
 }
