@@ -1,5 +1,6 @@
 //! Memory between processes: exported by this one, imported by children, and the other way round.
 
+mod order;
 mod physical;
 mod support;
 
@@ -10,6 +11,8 @@ use warploom_testkit::process::run_part;
 #[test]
 fn child() -> TestResult {
     run_part(&[
+        ("order_reader", order::reader),
+        ("order_writer", order::writer),
         ("physical_import", physical::import),
         ("physical_export", physical::export_and_wait),
         ("physical_properties", physical::properties),
