@@ -122,7 +122,7 @@ impl Processes {
     }
 
     /// Writes an access into the journal of the memory, unless the host knows it to be over.
-    pub(super) fn publish(&mut self, timelines: &Timelines, journal: &Journal, bytes: Range<u64>, access: &Access) {
+    pub(crate) fn publish(&mut self, timelines: &Timelines, journal: &Journal, bytes: Range<u64>, access: &Access) {
         let Some((process, machine)) = self.own() else { return };
         if timelines.over().is_some_and(|over| over.includes(access.epoch)) {
             return;

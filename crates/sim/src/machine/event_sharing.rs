@@ -24,6 +24,16 @@ impl World {
         }
     }
 
+    /// Notes that the host knows the newest record of an event to be reached, if another process made it.
+    pub(crate) fn host_learns_foreign_record(&mut self, handle: EventHandle) {
+        let Some((shared, _)) = self.events.get(handle).and_then(|event| event.foreign_record()) else { return };
+        if self.checker.is_on() {
+            let shared = Arc::clone(shared);
+            let known = self.processes.recorded(&mut self.engine.timelines, shared.object());
+            self.host_learns(&known);
+        }
+    }
+
     /// Makes a record that other processes see, of an event for several processes; none for another event.
     pub(super) fn begin_shared_record(&mut self, handle: EventHandle) -> Status<Option<Box<PendingRecord>>> {
         let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;

@@ -2,6 +2,7 @@
 
 use crate::ffi::handle::ContextHandle;
 use crate::machine::world::World;
+use crate::memory::shadow::Journal;
 use crate::memory::{
     Allocation, Backing, ImportError, Imported, ImportedMemory, ImportedPart, IpcHandle, SharedDevice, Side,
 };
@@ -24,9 +25,8 @@ impl World {
         let part = (base, allocation.size, allocation.id as u32);
         let memory = &mut self.devices[usize::from(device.ordinal)].memory;
         let handle = memory.share(part, machine, device)?;
-        if let Some(object) = memory.shared_object(base) {
-            self.memory.track_shared(base, object, handle.part.offset);
-        }
+        let journal = memory.shared_object(base).and_then(Journal::of);
+        self.track_shared(base, journal, handle.part.offset);
         // Other processes may write it, which the checks do not see.
         self.memory.mark_written(base);
         Ok(handle)
@@ -78,7 +78,7 @@ impl World {
         self.imported.opened(base);
         self.add_allocation(allocation, None);
         if let Some((object, offset)) = self.imported.shared_object(base) {
-            self.memory.track_shared(base, object, offset);
+            self.track_shared(base, Journal::of(object), offset);
         }
         // Its process has written it, which the checks do not see.
         self.memory.mark_written(base);

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 use super::backing::{Backing, Home};
-use super::shadow::{AllocationInfo, FreedAllocations, Journal, Owner, Tracked};
-use super::shared_object::SharedObject;
+use super::shadow::{AllocationInfo, FreedAllocations, Owner, Tracked};
 use super::sim_address::{Side, SimAddress};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
@@ -197,14 +196,6 @@ impl Registry {
         let size = allocation.size;
         if let Some(tracked) = &mut allocation.tracked {
             tracked.shadow.written.add(0..size);
-        }
-    }
-
-    /// Compares accesses to an allocation with those of other processes, where it is tracked. It starts at an
-    /// offset of the memory of a shared object.
-    pub(crate) fn track_shared(&mut self, base: u64, object: &SharedObject, offset: u64) {
-        if let Some(Allocation { tracked: Some(tracked), .. }) = self.at_mut(base) {
-            tracked.shared = Journal::of(object).map(|journal| (journal, offset));
         }
     }
 

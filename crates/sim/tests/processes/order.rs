@@ -137,6 +137,38 @@ fn a_read_of_unfinished_bytes_of_another_process_is_found() -> TestResult {
     Ok(())
 }
 
+/// A child reads once.
+pub(crate) fn early_reader(_: &Driver, parent: &Channel) -> TestResult {
+    let (machine, driver) = checking()?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let (memory, event) = open_handles(driver, parent)?;
+    read(driver, memory, None)?;
+    race_with(&machine, std::os::unix::process::parent_id(), "cuMemsetD8Async")?;
+    call!(driver.cuEventDestroy_v2(event))?;
+    call!(driver.cuIpcCloseMemHandle(memory))?;
+    Ok(())
+}
+
+/// Accesses from before the memory was shared count as well.
+#[test]
+fn bytes_that_were_unfinished_when_they_were_shared_are_found() -> TestResult {
+    let (_machine, driver) = checking()?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let (stream, shared) = (Stream::new(driver)?, event(driver)?);
+    let mut memory = 0;
+    call!(driver.cuMemAlloc_v2(&mut memory, BYTES))?;
+    call!(driver.cuMemsetD8Async(memory, 1, BYTES, stream.raw))?;
+    let child = Child::start_on(MACHINE, "child", "order_early_reader")?;
+    send_handles(driver, child.channel(), memory, shared)?;
+    child.join()?;
+    stream.synchronize()?;
+    call!(driver.cuEventDestroy_v2(shared))?;
+    call!(driver.cuMemFree_v2(memory))?;
+    Ok(())
+}
+
 /// A child writes and does not wait for it.
 pub(crate) fn writer(_: &Driver, parent: &Channel) -> TestResult {
     let (_machine, driver) = checking()?;

@@ -24,8 +24,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use rustix::fs::{FileType, Mode, OFlags, SealFlags};
-use rustix::fs::{MemfdFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create, open};
+use rustix::fs::{FallocateFlags, FileType, MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{fallocate, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create, open};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -287,6 +287,13 @@ impl SharedObject {
     /// Words for checks of the order between processes.
     pub(crate) fn order(&self) -> OrderWords {
         OrderWords(Arc::clone(&self.head))
+    }
+
+    /// Gives the pages of a part of the memory back to the system, for all processes; it reads as zeros.
+    pub(crate) fn discard(&self, offset: u64, bytes: u64) {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let punched = fallocate(&self.file, flags, self.data_offset() + offset, bytes);
+        debug_assert!(punched.is_ok(), "a file in memory can have holes");
     }
 
     /// Host memory that the object takes, in bytes.
