@@ -44,22 +44,23 @@ impl World {
         self.host_limit.most()
     }
 
-    /// Measures the committed bytes.
-    fn measure_host_memory(&mut self) -> u64 {
-        let (files, engine) = (self.committed_in_files(), &self.engine);
-        self.host_limit.measure(files, |op| engine.is_done(op))
+    /// The bytes of memory in files: physical memory, and what other processes can have.
+    fn committed_in_files(&self) -> u64 {
+        let blocks = self.devices.iter().map(|device| device.memory.committed_shared());
+        let pools = self.pools.iter().map(|(_, pool)| pool.committed());
+        self.virtual_memory.committed() + blocks.chain(pools).sum::<u64>()
     }
 
-    /// The committed bytes of files in memory: physical allocations, and pools that can be exported.
-    fn committed_in_files(&self) -> u64 {
-        let pools = self.pools.iter().map(|(_, pool)| pool.committed());
-        self.virtual_memory.committed() + pools.sum::<u64>()
+    /// Measures the committed bytes.
+    fn measure_host_memory(&mut self) -> u64 {
+        let engine = &self.engine;
+        self.host_limit.measure(self.committed_in_files(), |op| engine.is_done(op))
     }
 
     /// The bytes that will be committed when all work so far is done, and work that writes `more` pages.
     fn foresee_host_memory(&mut self, more: &[Range<u64>]) -> u64 {
-        let (files, engine) = (self.committed_in_files(), &self.engine);
-        self.host_limit.foresee(files, |op| engine.is_done(op), more)
+        let engine = &self.engine;
+        self.host_limit.foresee(self.committed_in_files(), |op| engine.is_done(op), more)
     }
 
     /// The reason why no more host memory is to be had, if the limit is reached.
