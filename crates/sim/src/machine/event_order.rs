@@ -26,6 +26,7 @@ impl World {
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
+        self.publish_clock(queue, handle);
         let shared = self.begin_shared_record(handle)?;
         let before = self.dependencies_of_next(context, queue);
         let now = self.clock.host_call();
@@ -63,12 +64,14 @@ impl World {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
         let elsewhere = self.await_others(handle);
+        self.learn_from_others(handle);
         let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };
         let (serial, time) = event.record.map_or((0, None), |record| (record.serial, record.time));
         let pending = event.record.and_then(|record| record.op).filter(|_| time.is_none());
-        if event.record.is_some() {
+        if event.record.is_some() || event.shared.is_some() {
             self.engine.queue_mut(queue).clock.join(&event.clock);
-        } else if elsewhere.is_none() {
+        }
+        if event.record.is_none() && elsewhere.is_none() {
             return Ok(false);
         }
         // Ops in the same queue come first anyway.
@@ -122,5 +125,6 @@ impl World {
         if let Some(event) = events.get(event) {
             engine.timelines.host_learns(&event.clock.known);
         }
+        self.tell_processes();
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use warploom_engine::OpId;
+use warploom_engine::{OpId, QueueId};
 
 use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{INVALID_HANDLE, OUT_OF_RESOURCES, Status};
@@ -14,6 +14,26 @@ use crate::machine::world::{Work, World};
 use crate::memory::PendingRecord;
 
 impl World {
+    /// Tells processes that wait for the next record of an event what comes before it, if the machine checks. The
+    /// records of other processes still count, so what comes before them stays.
+    pub(super) fn publish_clock(&mut self, queue: QueueId, handle: EventHandle) {
+        let shared = self.events.get(handle).and_then(|event| event.shared.clone());
+        if let Some(shared) = shared.filter(|_| self.checker.is_on()) {
+            let mut known = self.known_before_next(queue);
+            known.join(&self.processes.recorded(&mut self.engine.timelines, shared.object()));
+            self.processes.record(shared.object(), &known);
+        }
+    }
+
+    /// Adds to the clock of an event what comes before the records of other processes, if the machine checks.
+    pub(crate) fn learn_from_others(&mut self, handle: EventHandle) {
+        let World { events, engine, processes, checker, .. } = self;
+        let Some(event) = events.get_mut(handle).filter(|_| checker.is_on()) else { return };
+        if let Some(shared) = &event.shared {
+            event.clock.known.join(&processes.recorded(&mut engine.timelines, shared.object()));
+        }
+    }
+
     /// Makes a record that other processes see, of an event for several processes; none for another event.
     pub(super) fn begin_shared_record(&mut self, handle: EventHandle) -> Status<Option<Box<PendingRecord>>> {
         let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;

@@ -60,6 +60,7 @@ impl World {
         event: EventHandle,
     ) -> Status<SmallVec<[QueueId; 8]>> {
         let others = self.await_others(event);
+        self.learn_from_others(event);
         let Some(Event { record, clock, .. }) = self.events.get(event) else { return Err(INVALID_HANDLE) };
         if record.is_none() && others.is_none() {
             return Ok(SmallVec::new());

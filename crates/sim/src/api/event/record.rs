@@ -82,6 +82,7 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     if !is_reached || is_pending_elsewhere {
         return Err(NOT_READY);
     }
+    world.learn_from_others(handle);
     world.host_saw_event(handle);
     world.host_learns_event(handle);
     Ok(())
@@ -97,6 +98,7 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
         given_up.store(true, Ordering::Relaxed);
         waited?;
     }
+    world.learn_from_others(handle);
     let Some(Event { context, record, clock, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;

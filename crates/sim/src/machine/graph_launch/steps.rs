@@ -88,6 +88,7 @@ impl World {
             NodeWork::WaitEvent(event) => {
                 before.extend(self.newest_record(*event)?);
                 before.extend(self.await_others(*event));
+                self.learn_from_others(*event);
                 Work::Join
             }
             NodeWork::Values(values) => {
