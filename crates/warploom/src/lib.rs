@@ -72,6 +72,8 @@ mod error;
 mod event;
 pub mod graph;
 mod handle;
+#[cfg(unix)]
+pub mod ipc;
 mod kernel;
 pub mod leaks;
 mod live_set;
