@@ -20,5 +20,6 @@ pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod primary;
 pub(crate) mod profiler;
+mod shared;
 pub(crate) mod stream;
 pub(crate) mod vmm;

@@ -19,6 +19,7 @@ use crate::fault::Faults;
 use crate::ffi::status::Status;
 use crate::machine::log::{Log, LogEntry, LogKind};
 use crate::machine::world::{Work, World};
+use crate::memory::digest;
 use crate::process::home::Home;
 use crate::process::thread;
 use crate::topology::Topology;
@@ -28,6 +29,8 @@ pub(crate) struct Core {
     pub(crate) id: u64,
     pub(crate) slot: usize,
     pub(crate) topology: Topology,
+    /// Digest of the topology, computed at first use.
+    digest: OnceLock<u128>,
     pub(crate) mode: Mode,
     pub(crate) log: Arc<Log>,
     pub(crate) findings: Arc<Findings>,
@@ -103,6 +106,7 @@ impl Core {
             id,
             slot,
             topology,
+            digest: OnceLock::new(),
             mode,
             log,
             findings,
@@ -126,6 +130,11 @@ impl Core {
     /// One of the machine's C functions, or its variant in which stream 0 is the per-thread default stream.
     pub(crate) fn address_of(&self, function: Function, per_thread: bool) -> *mut c_void {
         (self.function_address)(self.slot, function, per_thread)
+    }
+
+    /// Digest of the machine's description; processes share memory between machines with the same one.
+    pub(crate) fn digest(&self) -> u128 {
+        *self.digest.get_or_init(|| digest(&self.topology))
     }
 
     /// The memory annotations, if the machine checks.

@@ -37,6 +37,7 @@ mod requested_location;
 mod residence;
 mod residency;
 pub(crate) mod shadow;
+mod shared_object;
 mod sim_address;
 mod span;
 mod vmm;
@@ -59,6 +60,9 @@ pub use residence::Residence;
 #[cfg(test)]
 pub(crate) use residency::PAGE;
 pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
+pub(crate) use shared_object::{
+    Details, Header, Locator, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind, SharedObject, digest,
+};
 pub(crate) use sim_address::{Side, SimAddress};
 pub(crate) use vmm::VirtualMemory;
 pub(crate) use window::Window;

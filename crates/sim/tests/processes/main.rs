@@ -1,0 +1,17 @@
+//! Memory between processes: exported by this one, imported by children, and the other way round.
+
+mod physical;
+mod support;
+
+use warploom_testkit::TestResult;
+use warploom_testkit::process::run_part;
+
+/// The parts that children run.
+#[test]
+fn child() -> TestResult {
+    run_part(&[
+        ("physical_import", physical::import),
+        ("physical_export", physical::export_and_wait),
+        ("physical_properties", physical::properties),
+    ])
+}
