@@ -72,6 +72,10 @@ pub(crate) use crate::api::init::{
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuGetErrorName, cuGetErrorString, cuGetExportTable,
     cuGetProcAddress, cuGetProcAddress_v2, cuInit, cuModuleGetLoadingMode,
 };
+pub(crate) use crate::api::ipc::{
+    cuIpcCloseMemHandle, cuIpcGetEventHandle, cuIpcGetMemHandle, cuIpcOpenEventHandle, cuIpcOpenMemHandle,
+    cuIpcOpenMemHandle_v2,
+};
 pub(crate) use crate::api::logs::{
     cuLogsCurrent, cuLogsDumpToFile, cuLogsDumpToMemory, cuLogsRegisterCallback, cuLogsUnregisterCallback,
 };

@@ -10,6 +10,7 @@ pub(crate) mod event;
 pub(crate) mod fill;
 pub(crate) mod graph;
 pub(crate) mod init;
+pub(crate) mod ipc;
 pub(crate) mod logs;
 pub(crate) mod managed;
 pub(crate) mod memory;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -197,6 +197,28 @@ impl Core {
         self.runner.query(world, targets)
     }
 
+    /// Changes the state while no op runs.
+    pub(crate) fn quiesce<R>(&self, world: &mut Guard<'_>, change: impl FnOnce(&mut World) -> R) -> R {
+        self.runner.quiesce(world, change)
+    }
+
+    /// Gets an op done that other processes may wait for, on a machine without executors: at once if that
+    /// needs no wait, otherwise by a thread that goes on with it while this process is busy elsewhere.
+    pub(crate) fn run_for_others(&self, world: &mut Guard<'_>, op: OpId) {
+        if self.mode == Mode::Threads || self.runner.flush(world, &[op]) || !world.awaited_by_others(op) {
+            return;
+        }
+        let runner = Arc::downgrade(&self.runner);
+        let name = format!("warploom-{}-shared", self.id);
+        let started = std::thread::Builder::new().name(name).spawn(move || run_for_others(&runner));
+        if let Err(error) = started {
+            world.forget_awaited();
+            let (code, kind) = (CUresult::CUDA_ERROR_OPERATING_SYSTEM, LogKind::Internal);
+            let reason = format!("no thread runs work for other processes: {error}");
+            self.log.add(LogEntry { function: Function::cuEventRecord, code, reason, kind });
+        }
+    }
+
     /// Waits until ops are done; reports a deadlock.
     pub(crate) fn wait(&self, function: Function, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
         let in_host_function = thread::is_in_host_function(self.id);
@@ -219,6 +241,24 @@ impl Core {
         let code = CUresult::CUDA_ERROR_TIMEOUT;
         self.log.add(LogEntry { function, code, reason, kind: LogKind::Deadlock });
         code
+    }
+}
+
+/// Delay between two attempts to go on with work that other processes wait for.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Goes on with ops that other processes wait for until they are done, or the machine ends.
+fn run_for_others(runner: &Weak<Runner<World>>) {
+    loop {
+        std::thread::sleep(PAUSE);
+        let Some(runner) = runner.upgrade() else { return };
+        let mut world = runner.lock();
+        let ops = world.ops_for_others();
+        if runner.is_stopping() || ops.is_empty() {
+            world.forget_awaited();
+            return;
+        }
+        runner.flush(&mut world, &ops);
     }
 }
 

@@ -44,7 +44,8 @@ impl World {
     /// Measures the committed bytes.
     fn measure_host_memory(&mut self) -> u64 {
         let engine = &self.engine;
-        self.host_limit.measure(self.virtual_memory.committed(), |op| engine.is_done(op))
+        let shared: u64 = self.devices.iter().map(|device| device.memory.committed_shared()).sum();
+        self.host_limit.measure(self.virtual_memory.committed() + shared, |op| engine.is_done(op))
     }
 
     /// The reason why no more host memory is to be had, if the limit is reached.

@@ -39,7 +39,11 @@ impl World {
             let (range, host) = device.memory.mapped(address).or_else(of_graphs)?;
             Some(Mapped { range, host, side: Side::Device(number), pool: None })
         });
-        of_device.or_else(|| self.mapped_of_pool(address)).or_else(|| {
+        let of_process = || {
+            let (range, host, device) = self.imported.mapped(address)?;
+            Some(Mapped { range, host, side: Side::Device(device), pool: None })
+        };
+        of_device.or_else(|| self.mapped_of_pool(address)).or_else(of_process).or_else(|| {
             // At one address for host and devices.
             let block = self.host_memory.block_of(address).or_else(|| self.managed_memory.block_of(address))?;
             let range = block.base..block.base + block.len;

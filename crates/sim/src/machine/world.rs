@@ -26,7 +26,9 @@ use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
 use crate::machine::work::{self, Note, Owner, Reached};
-use crate::memory::{Home, HostLimit, HostMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory};
+use crate::memory::{
+    Home, HostLimit, HostMemory, ImportedMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory,
+};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Activity, Ended, Recorder};
@@ -56,6 +58,7 @@ pub(crate) struct World {
     pub(super) memory: Registry,
     pub(super) physical: Objects<Physical>,
     pub(super) virtual_memory: VirtualMemory,
+    pub(super) imported: ImportedMemory,
     pub(super) host_memory: HostMemory,
     pub(super) managed_memory: ManagedMemory,
     pub(super) code: Code,
@@ -77,6 +80,8 @@ pub(crate) struct World {
     next_stream_id: u64,
     next_op: u64,
     pub(super) has_faulted: Arc<AtomicBool>,
+    /// Ops that other processes may wait for, while a thread goes on with them.
+    pub(super) for_others: Vec<OpId>,
     /// Ops that have run and whose end is not known yet.
     unbooked: Vec<Unbooked>,
 }
@@ -111,6 +116,7 @@ impl World {
             memory: Registry::new(),
             physical: Objects::new(id),
             virtual_memory: VirtualMemory::default(),
+            imported: ImportedMemory::default(),
             host_memory: HostMemory::new(spacing),
             managed_memory: ManagedMemory::new(topology, spacing),
             code: Code::new(id),
@@ -129,6 +135,7 @@ impl World {
             next_stream_id: 1,
             next_op: 1,
             has_faulted: Arc::default(),
+            for_others: Vec::new(),
             unbooked: Vec::new(),
         })
     }
@@ -468,7 +475,7 @@ impl World {
             trace.ended(&Ended { id, activity, copies, device, stream, call, ran, stream_idle, period });
         }
         match &work {
-            Work::Record { event, serial } => {
+            Work::Record { event, serial, .. } | Work::AwaitRecord { event, serial, .. } => {
                 if let Some(event) = self.events.get_mut(*event) {
                     event.recorded(*serial, end, !ran);
                 }

@@ -30,14 +30,17 @@ mod device;
 mod heap;
 mod host;
 mod host_limit;
+mod imported;
 mod in_flight;
-
+mod ipc_handle;
 mod operation;
 mod requested_location;
 mod residence;
 mod residency;
 pub(crate) mod shadow;
+pub(crate) mod shared_blocks;
 mod shared_object;
+mod shared_records;
 mod sim_address;
 mod span;
 mod vmm;
@@ -46,14 +49,16 @@ mod windows;
 
 pub(crate) use allocation::{Allocation, Registry};
 pub(crate) use backing::{
-    Backing, GraphBlock, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
+    Backing, GraphBlock, Home, Imported, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
 };
 pub(crate) use blocks::{Block, Spacing};
 pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
 pub(crate) use host_limit::{Claim, HostLimit};
+pub(crate) use imported::{ImportError, ImportedMemory, ImportedPart};
 pub(crate) use in_flight::InFlight;
+pub(crate) use ipc_handle::{BlockPart, IpcHandle};
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch, Transfer};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
 pub use residence::Residence;
@@ -63,6 +68,7 @@ pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
 pub(crate) use shared_object::{
     Details, Header, Locator, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind, SharedObject, digest,
 };
+pub(crate) use shared_records::{AwaitedRecord, PendingRecord, RecordState, RecordToken, SharedRecords};
 pub(crate) use sim_address::{Side, SimAddress};
 pub(crate) use vmm::VirtualMemory;
 pub(crate) use window::Window;

@@ -139,7 +139,12 @@ impl ProcessId {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
         // The name of the program, in parentheses, may have spaces and parentheses.
         let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
-        let started = fields.split_ascii_whitespace().nth(19).and_then(|field| field.parse().ok());
+        let mut fields = fields.split_ascii_whitespace();
+        // A process that has ended stays in the list until its parent has asked for its status.
+        if matches!(fields.next(), Some("Z" | "X")) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let started = fields.nth(18).and_then(|field| field.parse().ok());
         Ok(Self { pid, started: started.ok_or(io::ErrorKind::InvalidData)? })
     }
 

@@ -1,0 +1,85 @@
+//! Events for several processes: records that other processes see, and theirs.
+
+use std::sync::Arc;
+
+use warploom_engine::{Moment, OpId};
+
+use crate::ffi::handle::EventHandle;
+use crate::ffi::status::{INVALID_HANDLE, OUT_OF_RESOURCES, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::event::Record;
+use crate::machine::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
+use crate::machine::world::{Work, World};
+use crate::memory::{AwaitedRecord, PendingRecord, RecordState};
+
+impl World {
+    /// Makes a record that other processes see, of an event for several processes; none for another event.
+    pub(super) fn begin_shared_record(&mut self, handle: EventHandle) -> Status<Option<Box<PendingRecord>>> {
+        let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;
+        let Some(shared) = &event.shared else { return Ok(None) };
+        shared.begin().map(|record| Some(Box::new(record))).ok_or(OUT_OF_RESOURCES)
+    }
+
+    /// Takes over the newest record of an event for several processes, if another process made it. A record
+    /// that is not reached becomes an op that waits for it.
+    pub(crate) fn adopt_foreign_record(&mut self, handle: EventHandle) {
+        let Some(event) = self.events.get(handle) else { return };
+        let Some((shared, token)) = event.foreign_record() else { return };
+        if event.record.is_some_and(|record| record.token == token) {
+            return;
+        }
+        let (shared, context) = (Arc::clone(shared), event.context);
+        let Some(device) = self.contexts.get(context).map(|context| context.device) else { return };
+        let is_reached = shared.state(token) == RecordState::Reached;
+        let now = self.clock.now();
+        let Some(serial) = self.events.get_mut(handle).map(|event| event.next_serial()) else { return };
+        let op = (!is_reached).then(|| {
+            // In a queue of its own, because it is ordered behind nothing.
+            let traits = Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY);
+            let queue = self.new_queue(context, device, traits);
+            let record = Box::new(AwaitedRecord::new(shared, token));
+            let op = self.add(queue, &[], Work::AwaitRecord { event: handle, serial, record }, now);
+            self.engine.retire_queue(queue);
+            op
+        });
+        let Some(event) = self.events.get_mut(handle) else { return };
+        let time = is_reached.then_some(now);
+        event.record = Some(Record { op, serial, time, follows_fault: false, token, is_foreign: true });
+        event.clock = Moment::default();
+    }
+
+    /// Notes an op that other processes may wait for. Returns `true` if no thread goes on with such ops yet.
+    pub(super) fn awaited_by_others(&mut self, op: OpId) -> bool {
+        self.for_others.push(op);
+        self.for_others.len() == 1
+    }
+
+    /// The ops that other processes may wait for, and that are not done.
+    pub(super) fn ops_for_others(&mut self) -> Vec<OpId> {
+        self.for_others.retain(|op| !self.engine.is_done(*op));
+        self.for_others.clone()
+    }
+
+    /// No thread goes on with ops for other processes.
+    pub(super) fn forget_awaited(&mut self) {
+        self.for_others.clear();
+    }
+
+    /// Progress of the newest record of an event, if that was not made by this event here.
+    pub(crate) fn foreign_progress(&self, handle: EventHandle) -> Option<RecordState> {
+        let (shared, token) = self.events.get(handle)?.foreign_record()?;
+        Some(shared.state(token))
+    }
+}
+
+impl Call<'_> {
+    /// Gets the newest record of an event for several processes done: the caller may next wait for another
+    /// process outside of the driver, which waits for the record.
+    pub(crate) fn publish_record(&self, world: &mut Guard<'_>, handle: EventHandle) {
+        let Some(event) = world.events.get(handle).filter(|event| event.shared.is_some()) else { return };
+        if let Some(op) = event.record.filter(|record| record.time.is_none()).and_then(|record| record.op) {
+            self.core().run_for_others(world, op);
+        }
+    }
+}
