@@ -14,7 +14,7 @@ const DESCRIPTOR: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_
 
 impl Call<'_> {
     /// The device of a shared object on a side; none for the host.
-    pub(super) fn shared_device(&self, side: Side) -> Option<SharedDevice> {
+    pub(crate) fn shared_device(&self, side: Side) -> Option<SharedDevice> {
         let Side::Device(ordinal) = side else { return None };
         let device = self.core().topology.devices.get(usize::from(ordinal))?;
         Some(SharedDevice { ordinal, uuid: device.uuid })

@@ -1,10 +1,11 @@
 //! Events for several processes: records that other processes see, and theirs.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use warploom_engine::{Moment, OpId};
 
-use crate::ffi::handle::EventHandle;
+use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{INVALID_HANDLE, OUT_OF_RESOURCES, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
@@ -30,23 +31,44 @@ impl World {
             return;
         }
         let (shared, context) = (Arc::clone(shared), event.context);
-        let Some(device) = self.contexts.get(context).map(|context| context.device) else { return };
-        let is_reached = shared.state(token) == RecordState::Reached;
+        let is_reached = shared.is_reached(token);
         let now = self.clock.now();
         let Some(serial) = self.events.get_mut(handle).map(|event| event.next_serial()) else { return };
-        let op = (!is_reached).then(|| {
-            // In a queue of its own, because it is ordered behind nothing.
-            let traits = Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY);
-            let queue = self.new_queue(context, device, traits);
-            let record = Box::new(AwaitedRecord::new(shared, token));
-            let op = self.add(queue, &[], Work::AwaitRecord { event: handle, serial, record }, now);
-            self.engine.retire_queue(queue);
-            op
-        });
+        let record = Box::new(AwaitedRecord::new(shared, token));
+        let op = if is_reached {
+            None
+        } else {
+            self.await_record(context, Work::AwaitRecord { event: handle, serial, record })
+        };
         let Some(event) = self.events.get_mut(handle) else { return };
         let time = is_reached.then_some(now);
         event.record = Some(Record { op, serial, time, follows_fault: false, token, is_foreign: true });
         event.clock = Moment::default();
+    }
+
+    /// Waits for the newest record of an event, if another process made it and has not reached it. Returns the
+    /// op, and a flag that ends it.
+    pub(crate) fn await_foreign_record(&mut self, handle: EventHandle) -> Option<(OpId, Arc<AtomicBool>)> {
+        let event = self.events.get(handle)?;
+        let (shared, token) = event.foreign_record()?;
+        if shared.is_reached(token) {
+            return None;
+        }
+        let (context, record) = (event.context, Box::new(AwaitedRecord::new(Arc::clone(shared), token)));
+        let given_up = record.given_up();
+        // Serials start at 1: the event does not take this op for a record.
+        let op = self.await_record(context, Work::AwaitRecord { event: handle, serial: 0, record })?;
+        Some((op, given_up))
+    }
+
+    /// Enqueues a wait in a queue of its own, because it is ordered behind nothing.
+    fn await_record(&mut self, context: ContextHandle, work: Work) -> Option<OpId> {
+        let device = self.contexts.get(context)?.device;
+        let (now, traits) = (self.clock.now(), Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY));
+        let queue = self.new_queue(context, device, traits);
+        let op = self.add(queue, &[], work, now);
+        self.engine.retire_queue(queue);
+        Some(op)
     }
 
     /// Notes an op that other processes may wait for. Returns `true` if no thread goes on with such ops yet.

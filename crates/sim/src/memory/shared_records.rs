@@ -12,7 +12,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::shared_object::{Details, Locator, NewObject, OpenError, ProcessId, SharedDevice, SharedKind, SharedObject};
 
@@ -55,13 +55,13 @@ pub(crate) struct SharedRecords {
 
 impl SharedRecords {
     /// An event without a record.
-    pub(crate) fn create(machine: u128, device: SharedDevice) -> io::Result<Arc<Self>> {
+    pub(crate) fn create(machine: u128, device: Option<SharedDevice>) -> io::Result<Arc<Self>> {
         let object = SharedObject::create(&NewObject {
             kind: SharedKind::Event,
             size: 0,
             words: FIRST + ENTRIES * WORDS_OF_ENTRY,
             machine,
-            device: Some(device),
+            device,
             details: Details::default(),
         })?;
         Ok(Arc::new(Self { object, own: ProcessId::own()? }))
@@ -172,16 +172,23 @@ impl Drop for PendingRecord {
 pub(crate) struct AwaitedRecord {
     records: Arc<SharedRecords>,
     token: RecordToken,
+    /// Nothing waits for it any more.
+    given_up: Arc<AtomicBool>,
 }
 
 impl AwaitedRecord {
     pub(crate) fn new(records: Arc<SharedRecords>, token: RecordToken) -> Self {
-        Self { records, token }
+        Self { records, token, given_up: Arc::default() }
     }
 
-    /// Looks whether the record is reached.
-    pub(crate) fn is_reached(&self) -> bool {
-        self.records.is_reached(self.token)
+    /// Set by a waiter that gives up.
+    pub(crate) fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.given_up)
+    }
+
+    /// `true` if the wait is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.records.is_reached(self.token) || self.given_up.load(Ordering::Relaxed)
     }
 
     /// Progress of the record, with its process.
@@ -195,7 +202,7 @@ mod tests {
     use super::*;
 
     fn records() -> Arc<SharedRecords> {
-        SharedRecords::create(7, SharedDevice { ordinal: 0, uuid: [0; 16] }).expect("the system makes files")
+        SharedRecords::create(7, None).expect("the system makes files")
     }
 
     /// The same event as another process sees it, with that process's identity.
@@ -225,10 +232,10 @@ mod tests {
         let elsewhere = seen_by(&records, parent);
         let pending = elsewhere.begin().expect("room");
         let awaited = AwaitedRecord::new(Arc::clone(&records), records.newest());
-        assert!(!awaited.is_reached());
+        assert!(!awaited.is_over());
         assert_eq!(awaited.state(), RecordState::PendingIn(parent.pid));
         drop(pending);
-        assert!(awaited.is_reached());
+        assert!(awaited.is_over());
         let gone = seen_by(&records, ProcessId { pid: parent.pid, started: parent.started + 1 });
         let pending = gone.begin().expect("room");
         assert_eq!(records.newest(), pending.token());

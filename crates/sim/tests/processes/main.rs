@@ -1,5 +1,8 @@
-//! Memory between processes: exported by this one, imported by children, and the other way round.
+//! Memory and events between processes: exported by this one, imported by children, and the other way round.
 
+mod events;
+mod handles;
+mod memory_handles;
 mod physical;
 mod support;
 

@@ -2,6 +2,7 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;
+use std::sync::atomic::Ordering;
 
 use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
@@ -92,8 +93,19 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     let handle = find(call, &world, event.address())?;
     call.check_event(&mut world, handle, true)?;
     call.check_unsafe(&mut world)?;
-    world.adopt_foreign_record(handle);
+    if let Some((op, given_up)) = world.await_foreign_record(handle) {
+        let waited = call.wait(&mut world, &[op]);
+        given_up.store(true, Ordering::Relaxed);
+        waited?;
+        let Some(event) = world.events().get(handle) else { return Ok(()) };
+        let context = event.context;
+        return world.look(context);
+    }
+    let is_foreign = world.foreign_progress(handle).is_some();
     let Some(Event { context, record, clock, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
+    if is_foreign {
+        return world.healthy(*context);
+    }
     let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;
     world.host_learns(&known);
@@ -102,8 +114,8 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     learn(&mut world, context, handle, op.is_some())
 }
 
-/// Fails with the fault of an event's context, if the host knows of it, or learns of it now: by waiting for the
-/// event, or by seeing it reached after the fault.
+/// Fails with the fault of an event's context, if the host knows of it, or learns of it now: by waiting for
+/// the event, or by seeing it reached after the fault.
 fn learn(world: &mut World, context: ContextHandle, event: EventHandle, waits: bool) -> Status {
     let record = world.events().get(event).and_then(|event| event.record);
     if waits || record.is_some_and(|record| record.follows_fault) {

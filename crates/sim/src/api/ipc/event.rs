@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUevent, CUevent_st, CUipcEventHandle};
 
-use super::{from_c, refuse_own, shared_device, to_c};
+use super::{from_c, refuse_own, to_c};
 use crate::api::event::{self, DISABLE_TIMING, INTERPROCESS};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_HANDLE, MAP_FAILED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::event::Event;
-use crate::memory::{BlockPart, IpcHandle, SharedRecords};
+use crate::memory::{BlockPart, IpcHandle, SharedRecords, Side};
 
 /// The records of a new event for several processes.
 pub(crate) fn share_event(call: &Call<'_>, device: u16) -> Status<Arc<SharedRecords>> {
-    let created = SharedRecords::create(call.core().digest(), shared_device(call, device));
+    let created = SharedRecords::create(call.core().digest(), call.shared_device(Side::Device(device)));
     created.map_err(|error| call.refuse(OUT_OF_MEMORY, format!("the system has no file for a shared event: {error}")))
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUdeviceptr, CUipcMemHandle, CUresult};
 
-use super::{from_c, refuse_own, shared_device, to_c};
+use super::{from_c, refuse_own, to_c};
 use crate::api::memory::release::release_when_idle;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_PERMITTED, OUT_OF_MEMORY, Status};
@@ -28,7 +28,8 @@ pub(crate) fn cuIpcGetMemHandle(call: &Call<'_>, out: Ptr<CUipcMemHandle>, addre
         }
         None => return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is in no allocation of this driver"))),
     };
-    let (machine, device) = (call.core().digest(), shared_device(call, device));
+    let Some(device) = call.shared_device(Side::Device(device)) else { return Err(INVALID_VALUE) };
+    let machine = call.core().digest();
     // Ops that touch the memory go on at the same addresses.
     let shared = call.core().quiesce(&mut world, |world| world.share_allocation(base, machine, device));
     let handle = shared.map_err(|error| {
@@ -63,7 +64,7 @@ pub(crate) fn cuIpcOpenMemHandle_v2(
     let topology = &call.core().topology;
     let opened = world.open_imported(context, &handle, call.core().digest(), |device| {
         let (from, to) = (device.ordinal, own);
-        let is_known = usize::from(from) < topology.devices.len() && device == shared_device(call, from);
+        let is_known = call.shared_device(Side::Device(from)) == Some(device);
         match is_known {
             false => Err(OpenError::OtherMachine.into()),
             true if from == to || topology.peers.can_access(to.into(), from.into()) => Ok(()),

@@ -13,7 +13,7 @@ use std::ffi::c_char;
 
 use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
-use crate::memory::{IpcHandle, ProcessId, SharedDevice};
+use crate::memory::{IpcHandle, ProcessId};
 
 /// The bytes of a handle as C has them.
 fn to_c(handle: &IpcHandle) -> [c_char; 64] {
@@ -22,12 +22,6 @@ fn to_c(handle: &IpcHandle) -> [c_char; 64] {
 
 fn from_c(bytes: [c_char; 64]) -> [u8; 64] {
     bytes.map(|byte| byte as u8)
-}
-
-/// A device, as other processes know it.
-fn shared_device(call: &Call<'_>, ordinal: u16) -> SharedDevice {
-    let uuid = call.core().topology.devices.get(usize::from(ordinal)).map_or([0; 16], |device| device.uuid);
-    SharedDevice { ordinal, uuid }
 }
 
 /// Refuses a handle that this process made.

@@ -80,8 +80,15 @@ impl Display for AllocationInfo {
             Some(device) => write!(formatter, " on device {device}")?,
             None => formatter.write_str(" on the host")?,
         }
-        write!(formatter, ", allocated by {made}")
+        let came = if is_import(made) { "imported" } else { "allocated" };
+        write!(formatter, ", {came} by {made}")
     }
+}
+
+/// `true` if a call makes memory of another process accessible.
+fn is_import(made: &Operation) -> bool {
+    use Function::{cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, cuMemPoolImportPointer};
+    matches!(made.function, Some(cuIpcOpenMemHandle | cuIpcOpenMemHandle_v2 | cuMemPoolImportPointer))
 }
 
 const BETWEEN_THREADS: &str = "between threads, say so with Machine::hand_over and Machine::take_over";

@@ -181,7 +181,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
                 }
             }
             Work::AwaitRecord { record, .. } => {
-                if !record.is_reached() {
+                if !record.is_over() {
                     return Step::Park;
                 }
             }

@@ -1,8 +1,8 @@
 //! Functions of the CUDA device runtime, which programs link in from `libcudadevrt.a`.
 //!
 //! The archive has machine code alone, so the simulator has functions of its own in their place, as PTX. They
-//! are linked where the archive was: into a cubin that was linked with it, and into a link that it is added to.
-//! PTX that is loaded without it is refused, as by an H200.
+//! are linked where the archive was: into a cubin that was linked with it, and into a link that it is added
+//! to. PTX that is loaded without it is refused, as by an H200.
 //!
 //! | functions | |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! | `cudaGetDevice`, `cudaGetDeviceCount`, `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`, `cudaDeviceGetCacheConfig`, `cudaDeviceGetSharedMemConfig` | values of the machine |
 //! | `cudaRuntimeGetVersion` | 6000, as on an H200 with any driver |
 //! | `cudaGetLastError`, `cudaPeekAtLastError` | the last error of the thread |
+//! | `cudaGetErrorName`, `cudaGetErrorString` | texts of an H200's driver |
 //! | `cudaMalloc`, `cudaFree` | the device heap |
 //!
 //! Newer compilers call them by names with `__cudaCDP2` instead of `cuda`.
@@ -17,6 +18,8 @@
 use std::fmt::Write;
 
 use warploom_ptx::link::Part;
+
+mod errors;
 
 /// Groups of threads.
 const GROUPS: &str = include_str!("functions.ptx");
@@ -30,8 +33,8 @@ pub(crate) const COUNT: u32 = 1;
 pub(crate) const ATTRIBUTE: u32 = 2;
 pub(crate) const LIMIT: u32 = 3;
 
-/// Functions with a pointer for one value of the machine: name, the kind of value, true if the value has a number,
-/// bytes of the result.
+/// Functions with a pointer for one value of the machine: name, the kind of value, true if the value has a
+/// number, bytes of the result.
 const VALUES: [(&str, u32, bool, u32); 4] = [
     ("GetDevice", ORDINAL, false, 4),
     ("GetDeviceCount", COUNT, false, 4),
@@ -43,7 +46,8 @@ const VALUES: [(&str, u32, bool, u32); 4] = [
 const CONSTANTS: [(&str, u32); 3] =
     [("DeviceGetCacheConfig", 0), ("DeviceGetSharedMemConfig", 1), ("RuntimeGetVersion", 6000)];
 
-/// Functions for the last error of the thread, and the error that they leave; the highest bit leaves it as it is.
+/// Functions for the last error of the thread, and the error that they leave; the highest bit leaves it as it
+/// is.
 const ERRORS: [(&str, u32); 2] = [("GetLastError", 0), ("PeekAtLastError", 1 << 31)];
 
 const PREFIXES: [&str; 2] = ["cuda", "__cudaCDP2"];
@@ -58,6 +62,7 @@ pub(crate) fn has(name: &str) -> bool {
             VALUES.iter().any(|(value, ..)| *value == rest)
                 || CONSTANTS.iter().any(|(value, _)| *value == rest)
                 || ERRORS.iter().any(|(error, _)| *error == rest)
+                || errors::has(rest)
                 || matches!(rest, "Malloc" | "Free")
         })
     };
@@ -88,6 +93,7 @@ pub(crate) fn part() -> Option<Part> {
 
 fn text() -> String {
     let mut text = GROUPS.to_owned();
+    errors::variables(&mut text);
     for prefix in PREFIXES {
         for (name, kind, is_numbered, bytes) in VALUES {
             value(&mut text, &format!("{prefix}{name}"), kind, is_numbered, bytes);
@@ -109,12 +115,14 @@ fn text() -> String {
                  st.param.b32 [status], %error; ret; }}"
             );
         }
+        errors::functions(&mut text, prefix);
         heap(&mut text, prefix);
     }
     text
 }
 
-/// A function that stores a value of the machine: `cudaGetDevice(int*)`, `cudaDeviceGetAttribute(int*, attribute, device)`.
+/// A function that stores a value of the machine: `cudaGetDevice(int*)`,
+/// `cudaDeviceGetAttribute(int*, attribute, device)`.
 fn value(text: &mut String, name: &str, kind: u32, is_numbered: bool, bytes: u32) {
     let device = is_numbered && kind == ATTRIBUTE;
     let parameters = match (is_numbered, device) {
@@ -188,7 +196,7 @@ mod tests {
     fn the_text_is_a_piece_to_link() {
         assert!(Part::new("runtime", &text()).is_ok(), "{}", Part::new("runtime", &text()).expect_err("it is not"));
         for name in
-            ["cudaCGGetIntrinsicHandle", "cudaCGGetRank", "cudaGetDevice", "__cudaCDP2Malloc", "cudaGetLastError"]
+            ["cudaCGGetIntrinsicHandle", "cudaCGGetRank", "cudaGetDevice", "__cudaCDP2Malloc", "__cudaCDP2GetErrorName"]
         {
             assert!(has(name) && text().contains(&format!(" {name}(")), "{name}");
         }
