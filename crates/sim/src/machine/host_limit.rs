@@ -48,7 +48,8 @@ impl World {
     fn measure_host_memory(&mut self) -> u64 {
         let engine = &self.engine;
         let shared: u64 = self.devices.iter().map(|device| device.memory.committed_shared()).sum();
-        self.host_limit.measure(self.virtual_memory.committed() + shared, |op| engine.is_done(op))
+        let in_pools: u64 = self.pools.iter().map(|(_, pool)| pool.committed()).sum();
+        self.host_limit.measure(self.virtual_memory.committed() + shared + in_pools, |op| engine.is_done(op))
     }
 
     /// The bytes that will be committed when all work so far is done, and work that writes `more` pages.

@@ -48,6 +48,7 @@ pub(crate) mod pool;
 mod pool_allocation;
 mod pool_release;
 pub(crate) mod resource;
+mod shared_pools;
 pub(crate) mod slots;
 pub(crate) mod stream;
 mod stream_queues;

@@ -4,6 +4,8 @@ mod events;
 mod handles;
 mod memory_handles;
 mod physical;
+mod pool;
+mod pool_data;
 mod support;
 
 use warploom_testkit::TestResult;
@@ -16,5 +18,9 @@ fn child() -> TestResult {
         ("physical_import", physical::import),
         ("physical_export", physical::export_and_wait),
         ("physical_properties", physical::properties),
+        ("pool_import", pool::import),
+        ("pool_export", pool::export_and_wait),
+        ("pool_rules", pool::rules),
+        ("pool_host", pool::import_host_memory),
     ])
 }

@@ -80,15 +80,23 @@ impl Display for AllocationInfo {
             Some(device) => write!(formatter, " on device {device}")?,
             None => formatter.write_str(" on the host")?,
         }
-        let came = if is_import(made) { "imported" } else { "allocated" };
-        write!(formatter, ", {came} by {made}")
+        write!(formatter, ", {} by {made}", origin(made, "allocated"))
     }
 }
 
-/// `true` if a call makes memory of another process accessible.
-fn is_import(made: &Operation) -> bool {
-    use Function::{cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, cuMemPoolImportPointer};
-    matches!(made.function, Some(cuIpcOpenMemHandle | cuIpcOpenMemHandle_v2 | cuMemPoolImportPointer))
+/// The participle for the call that made something: memory and objects of other processes are imported.
+fn origin(made: &Operation, own: &'static str) -> &'static str {
+    match made.function {
+        Some(
+            Function::cuMemPoolImportPointer
+            | Function::cuMemPoolImportFromShareableHandle
+            | Function::cuMemImportFromShareableHandle
+            | Function::cuIpcOpenMemHandle
+            | Function::cuIpcOpenMemHandle_v2
+            | Function::cuIpcOpenEventHandle,
+        ) => "imported",
+        _ => own,
+    }
 }
 
 const BETWEEN_THREADS: &str = "between threads, say so with Machine::hand_over and Machine::take_over";
@@ -313,7 +321,8 @@ impl Display for FindingKind {
                 match what {
                     Leaked::Memory(allocation) => write!(formatter, "leak: {allocation}, were not freed when {end}"),
                     Leaked::Object { kind, handle } => {
-                        write!(formatter, "leak: {kind} {handle:#x}, made by {made}, was not destroyed when {end}")
+                        let origin = origin(made, "made");
+                        write!(formatter, "leak: {kind} {handle:#x}, {origin} by {made}, was not destroyed when {end}")
                     }
                     Leaked::Reservation { address, bytes } => write!(
                         formatter,

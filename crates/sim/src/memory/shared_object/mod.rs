@@ -20,8 +20,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::AtomicU64;
 
-use rustix::fs::{FileType, Mode, OFlags, SealFlags};
-use rustix::fs::{MemfdFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create, open};
+use rustix::fs::{FallocateFlags, FileType, MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{fallocate, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create, open};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -272,6 +272,13 @@ impl SharedObject {
         // the file at its length. The mapping lives as long as `self`, and the words are accessed as atomics
         // only, here and in other processes.
         Some(unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address as usize)) })
+    }
+
+    /// Gives the pages of a part of the memory back to the system, for all processes; it reads as zeros.
+    pub(crate) fn discard(&self, offset: u64, bytes: u64) {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let punched = fallocate(&self.file, flags, self.data_offset() + offset, bytes);
+        debug_assert!(punched.is_ok(), "a file in memory can have holes");
     }
 
     /// Host memory that the object takes, in bytes.
