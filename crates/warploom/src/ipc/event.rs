@@ -150,10 +150,9 @@ impl Stream {
         let origin = Origin::here()?;
         let (context, driver, mut raw) = (self.context(), self.context().driver(), null_mut());
         let flags = CUevent_flags::CU_EVENT_INTERPROCESS.0 | CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
-        let current = context.current()?;
-        // SAFETY: `raw` is writable, and `current` keeps the context current.
+        let _current = context.current()?;
+        // SAFETY: `raw` is writable, and `_current` keeps the context current.
         unsafe { driver.cuEventCreate(&raw mut raw, flags) }?;
-        drop(current);
         let mut event = IpcEvent::over(raw, context, EventDescriptor { origin, payload: [0; 64] }, false);
         // SAFETY: both are alive and belong to the same context.
         self.signal(|stream| unsafe { driver.cuEventRecord(raw, stream) })?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{
     CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
-    CUmemLocationType, CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
+    CUmemLocationType, CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool, CUresult,
 };
 
 use super::access_cache::AccessCache;
@@ -344,10 +344,12 @@ impl Drop for DriverPool {
         #[cfg(not(unix))]
         let destroyed = destroy();
         #[cfg(unix)]
-        let destroyed = destroy().or_else(|error| match self.is_imported {
-            // While memory of it is mapped the driver keeps an imported pool, and it is mapped until its free is done.
-            true => self.context.synchronize().map_err(|_| error).and_then(|()| destroy()),
-            false => Err(error),
+        let destroyed = destroy().or_else(|error| match error.code() {
+            // An imported pool stays while its memory is mapped, which is until the free is done.
+            Some(CUresult::CUDA_ERROR_INVALID_VALUE) if self.is_imported => {
+                self.context.synchronize().map_err(|_| error).and_then(|()| destroy())
+            }
+            _ => Err(error),
         });
         report(|| Subject::Pool { device: self.context.device().ordinal() }, destroyed);
     }

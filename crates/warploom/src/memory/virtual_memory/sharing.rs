@@ -52,7 +52,6 @@ impl VirtualMemory {
         if buffer.size_in_bytes() == 0 {
             return Err(IpcError::Empty.into());
         }
-        let (origin, uuid) = (Origin::here()?, device.uuid()?);
         let ranges = shared.ranges();
         let range = ranges.get(&buffer.as_raw()).ok_or(MemoryError::OtherResource)?;
         let mut pieces = range.pieces();
@@ -60,7 +59,7 @@ impl VirtualMemory {
         let (1, Some((handle, mapped))) = (count, piece) else {
             return Err(IpcError::Pieces { pieces: count }.into());
         };
-        let mut fd = -1_i32;
+        let (origin, uuid, mut fd) = (Origin::here()?, device.uuid()?, -1_i32);
         let room = (&raw mut fd).cast();
         // SAFETY: the range keeps the memory, and a file descriptor fits there.
         unsafe { device.driver().cuMemExportToShareableHandle(room, handle, FILE_DESCRIPTOR, 0) }?;
