@@ -133,7 +133,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         // One that has ended already cannot be killed, and need not be.
-        let _ = self.process.kill().and_then(|()| self.process.wait());
+        self.process.kill().and_then(|()| self.process.wait().map(drop)).unwrap_or_default();
     }
 }
 

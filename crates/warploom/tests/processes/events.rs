@@ -116,7 +116,7 @@ driver_tests! {
         let bytes = event.descriptor().to_bytes();
         let calls = driver.count_calls();
         // SAFETY: it is refused.
-        let own = unsafe { IpcEvent::import(&context, event.descriptor()) }.unwrap_err();
+        let own = unsafe { IpcEvent::import(&context, event.descriptor()) }.expect_err("it is refused");
         assert_eq!(own, Error::Ipc(IpcError::OwnProcess { what: "event descriptor" }));
         for length in 0..bytes.len() {
             let refused = EventDescriptor::from_bytes(&bytes[..length]);

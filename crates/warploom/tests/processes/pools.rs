@@ -23,7 +23,7 @@ pub(crate) fn register(driver: &below::driver::Driver, parent: &Channel) -> Test
     assert_eq!(calls.count(Function::cuMemPoolImportFromShareableHandle), 1);
     assert_eq!((&first, first.as_raw()), (&second, second.as_raw()));
     let other = driver.device(0)?.create_context(ContextOptions::new())?;
-    let elsewhere = DevicePool::import(&other, handle.try_clone()?).unwrap_err();
+    let elsewhere = DevicePool::import(&other, handle.try_clone()?).expect_err("it is refused");
     assert_eq!(elsewhere, Error::Ipc(IpcError::OtherContext { pool: uuid }));
     drop(first);
     assert_eq!(ImportedPool::find(&driver, uuid), Some(second.clone()));
@@ -43,9 +43,9 @@ pub(crate) fn refuse_to_allocate(driver: &below::driver::Driver, parent: &Channe
     let buffer = import(&pool, &receive_descriptor(parent)?, &stream)?;
     let expected = Error::Ipc(IpcError::CannotAllocate { pool: pool.uuid() });
     let calls = driver.count_calls();
-    assert_eq!(buffer.duplicate(&stream).unwrap_err(), expected);
+    assert_eq!(buffer.duplicate(&stream).expect_err("it is refused"), expected);
     let resource = buffer.ordered_resource().ok_or("memory of a pool has a stream-ordered resource")?;
-    assert_eq!(resource.allocate::<u32>(4, &stream).unwrap_err(), expected);
+    assert_eq!(resource.allocate::<u32>(4, &stream).expect_err("it is refused"), expected);
     assert_eq!(calls.total(), 0);
     drop(calls);
     drop(buffer);
@@ -108,10 +108,10 @@ driver_tests! {
         let simple = DeviceMemory::new(&context).allocate::<u32>(16)?;
         let calls = driver.count_calls();
         let refused = |resource| Error::Ipc(IpcError::NotShareable { resource });
-        assert_eq!(plain.export().unwrap_err(), refused("a DevicePool"));
-        assert_eq!(pooled.descriptor().unwrap_err(), refused("DevicePool"));
-        assert_eq!(simple.descriptor().unwrap_err(), refused("DeviceMemory"));
-        assert_eq!(empty.descriptor().unwrap_err(), Error::Ipc(IpcError::Empty));
+        assert_eq!(plain.export().expect_err("it is refused"), refused("a DevicePool"));
+        assert_eq!(pooled.descriptor().expect_err("it is refused"), refused("DevicePool"));
+        assert_eq!(simple.descriptor().expect_err("it is refused"), refused("DeviceMemory"));
+        assert_eq!(empty.descriptor().expect_err("it is refused"), Error::Ipc(IpcError::Empty));
         assert_eq!(calls.total(), 0);
         drop(calls);
         stream.synchronize()?;

@@ -76,9 +76,9 @@ driver_tests! {
         let grown = shared.grow(small, 3 * shared.granularity())?;
         let calls = driver.count_calls();
         assert!(matches!(plain.export(&other), Err(Error::Ipc(IpcError::NotShareable { .. }))));
-        assert_eq!(shared.export(&other).unwrap_err(), Error::Memory(MemoryError::OtherResource));
-        assert_eq!(shared.export(&empty).unwrap_err(), Error::Ipc(IpcError::Empty));
-        assert_eq!(shared.export(&grown).unwrap_err(), Error::Ipc(IpcError::Pieces { pieces: 2 }));
+        assert_eq!(shared.export(&other).expect_err("it is refused"), Error::Memory(MemoryError::OtherResource));
+        assert_eq!(shared.export(&empty).expect_err("it is refused"), Error::Ipc(IpcError::Empty));
+        assert_eq!(shared.export(&grown).expect_err("it is refused"), Error::Ipc(IpcError::Pieces { pieces: 2 }));
         assert_eq!(calls.total(), 0);
         drop(calls);
     }
@@ -97,14 +97,14 @@ driver_tests! {
         let larger = copy(&forged(bytes.to_vec(), 56, &[much, much].concat()))?;
         assert!(matches!(import(&memory, larger), Err(Error::Driver(_))));
         let odd = copy(&forged(bytes.to_vec(), 56, &4001_u64.to_le_bytes()))?;
-        assert_eq!(import(&memory, odd).unwrap_err(), Error::Ipc(IpcError::Values { bytes: 4001, size: 4 }));
+        assert_eq!(import(&memory, odd).expect_err("it is refused"), Error::Ipc(IpcError::Values { bytes: 4001, size: 4 }));
         let device = copy(&forged(bytes.to_vec(), 40, &[0xab; 16]))?;
         assert!(matches!(import(&memory, device), Err(Error::Ipc(IpcError::OtherDevice { .. }))));
         let socket = MemoryHandle::from_parts(std::os::unix::net::UnixStream::pair()?.0.into(), &bytes)?;
         assert!(matches!(import(&memory, socket), Err(Error::Driver(_))));
         let shared = VirtualMemory::with(&context, VirtualOptions::new().shareable())?;
         let own = shared.export(&shared.allocate::<u32>(4)?)?;
-        assert_eq!(import(&memory, own).unwrap_err(), Error::Ipc(IpcError::OwnProcess { what: "memory handle" }));
+        assert_eq!(import(&memory, own).expect_err("it is refused"), Error::Ipc(IpcError::OwnProcess { what: "memory handle" }));
         assert_eq!(import(&memory, copy(&bytes)?)?.download(&stream)?, numbers());
         child.channel().signal()?;
         child.join()?;
