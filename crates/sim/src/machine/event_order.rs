@@ -27,6 +27,7 @@ impl World {
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
+        self.publish_clock(queue, handle);
         let shared = self.begin_shared_record(handle)?;
         let token = shared.as_ref().map_or(RecordToken::NONE, |record| record.token());
         let before = self.dependencies_of_next(context, queue);
@@ -126,5 +127,6 @@ impl World {
         if let Some(event) = events.get(event) {
             engine.timelines.host_learns(&event.clock.known);
         }
+        self.tell_processes();
     }
 }

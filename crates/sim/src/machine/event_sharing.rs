@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use warploom_engine::{Moment, OpId};
+use warploom_engine::{Moment, OpId, QueueId};
 
 use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{INVALID_HANDLE, OUT_OF_RESOURCES, Status};
@@ -15,6 +15,25 @@ use crate::machine::world::{Work, World};
 use crate::memory::{AwaitedRecord, PendingRecord, RecordState};
 
 impl World {
+    /// Tells processes that wait for the next record of an event what comes before it, if the machine checks.
+    pub(super) fn publish_clock(&mut self, queue: QueueId, handle: EventHandle) {
+        let shared = self.events.get(handle).and_then(|event| event.shared.clone());
+        if let Some(shared) = shared.filter(|_| self.checker.is_on()) {
+            let known = self.known_before_next(queue);
+            self.processes.record(shared.object(), &known);
+        }
+    }
+
+    /// Notes that the host knows the newest record of an event to be reached, if another process made it.
+    pub(crate) fn host_learns_foreign_record(&mut self, handle: EventHandle) {
+        let Some((shared, _)) = self.events.get(handle).and_then(|event| event.foreign_record()) else { return };
+        if self.checker.is_on() {
+            let shared = Arc::clone(shared);
+            let known = self.processes.recorded(&mut self.engine.timelines, shared.object());
+            self.host_learns(&known);
+        }
+    }
+
     /// Makes a record that other processes see, of an event for several processes; none for another event.
     pub(super) fn begin_shared_record(&mut self, handle: EventHandle) -> Status<Option<Box<PendingRecord>>> {
         let event = self.events.get(handle).ok_or(INVALID_HANDLE)?;
@@ -34,6 +53,10 @@ impl World {
         let is_reached = shared.is_reached(token);
         let now = self.clock.now();
         let Some(serial) = self.events.get_mut(handle).map(|event| event.next_serial()) else { return };
+        let mut clock = Moment::default();
+        if self.checker.is_on() {
+            clock.known = self.processes.recorded(&mut self.engine.timelines, shared.object());
+        }
         let record = Box::new(AwaitedRecord::new(shared, token));
         let op = if is_reached {
             None
@@ -43,7 +66,7 @@ impl World {
         let Some(event) = self.events.get_mut(handle) else { return };
         let time = is_reached.then_some(now);
         event.record = Some(Record { op, serial, time, follows_fault: false, token, is_foreign: true });
-        event.clock = Moment::default();
+        event.clock = clock;
     }
 
     /// Waits for the newest record of an event, if another process made it and has not reached it. Returns the

@@ -44,18 +44,23 @@ impl World {
         self.host_limit.most()
     }
 
+    /// The bytes of memory in files: physical memory, and what other processes can have.
+    fn committed_in_files(&self) -> u64 {
+        let blocks = self.devices.iter().map(|device| device.memory.committed_shared());
+        let pools = self.pools.iter().map(|(_, pool)| pool.committed());
+        self.virtual_memory.committed() + blocks.chain(pools).sum::<u64>()
+    }
+
     /// Measures the committed bytes.
     fn measure_host_memory(&mut self) -> u64 {
         let engine = &self.engine;
-        let shared: u64 = self.devices.iter().map(|device| device.memory.committed_shared()).sum();
-        let in_pools: u64 = self.pools.iter().map(|(_, pool)| pool.committed()).sum();
-        self.host_limit.measure(self.virtual_memory.committed() + shared + in_pools, |op| engine.is_done(op))
+        self.host_limit.measure(self.committed_in_files(), |op| engine.is_done(op))
     }
 
     /// The bytes that will be committed when all work so far is done, and work that writes `more` pages.
     fn foresee_host_memory(&mut self, more: &[Range<u64>]) -> u64 {
         let engine = &self.engine;
-        self.host_limit.foresee(self.virtual_memory.committed(), |op| engine.is_done(op), more)
+        self.host_limit.foresee(self.committed_in_files(), |op| engine.is_done(op), more)
     }
 
     /// The reason why no more host memory is to be had, if the limit is reached.

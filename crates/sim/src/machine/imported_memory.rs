@@ -2,6 +2,7 @@
 
 use crate::ffi::handle::ContextHandle;
 use crate::machine::world::World;
+use crate::memory::shadow::Journal;
 use crate::memory::{
     Allocation, Backing, ImportError, Imported, ImportedMemory, ImportedPart, IpcHandle, SharedDevice, Side,
 };
@@ -22,7 +23,10 @@ impl World {
         let allocation = self.memory.at(base).ok_or(std::io::ErrorKind::NotFound)?;
         // Generations tell allocations at one place apart; numbers of allocations are never used again.
         let part = (base, allocation.size, allocation.id as u32);
-        let handle = self.devices[usize::from(device.ordinal)].memory.share(part, machine, device)?;
+        let memory = &mut self.devices[usize::from(device.ordinal)].memory;
+        let handle = memory.share(part, machine, device)?;
+        let journal = memory.shared_object(base).and_then(Journal::of);
+        self.track_shared(base, journal, handle.part.offset);
         // Other processes may write it, which the checks do not see.
         self.memory.mark_written(base);
         Ok(handle)
@@ -73,6 +77,9 @@ impl World {
         };
         self.imported.opened(base);
         self.add_allocation(allocation, None);
+        if let Some((object, offset)) = self.imported.shared_object(base) {
+            self.track_shared(base, Journal::of(object), offset);
+        }
         // Its process has written it, which the checks do not see.
         self.memory.mark_written(base);
         Ok(base)

@@ -43,8 +43,8 @@ impl World {
             let (range, host, device) = self.imported.mapped(address)?;
             Some(Mapped { range, host, side: Side::Device(device), pool: None })
         };
-        let of_pool = || self.mapped_of_pool(address).or_else(|| self.mapped_of_import(address));
-        of_device.or_else(of_pool).or_else(of_process).or_else(|| {
+        let of_import = || self.mapped_of_import(address);
+        of_device.or_else(|| self.mapped_of_pool(address)).or_else(of_import).or_else(of_process).or_else(|| {
             // At one address for host and devices.
             let block = self.host_memory.block_of(address).or_else(|| self.managed_memory.block_of(address))?;
             let range = block.base..block.base + block.len;

@@ -4,6 +4,7 @@ use crate::ffi::handle::PhysicalHandle;
 use crate::machine::objects::Objects;
 use crate::machine::physical::{Physical, Properties};
 use crate::machine::world::World;
+use crate::memory::shadow::Journal;
 use crate::memory::{Allocation, Backing, NewObject, Rights, SharedObject, Side, VirtualMemory};
 
 impl World {
@@ -64,6 +65,13 @@ impl World {
             self.virtual_memory.destroy(offset);
         }
         added
+    }
+
+    /// Compares accesses through a mapping, which starts at `base`, with those of other processes, if they can
+    /// have the physical allocation.
+    pub(crate) fn track_shared_mapping(&mut self, base: u64, offset: u64) {
+        let journal = self.virtual_memory.shared_object(offset).and_then(Journal::of);
+        self.track_shared(base, journal, 0);
     }
 
     /// Adds a reference to a physical allocation.

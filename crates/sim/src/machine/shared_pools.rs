@@ -4,6 +4,7 @@ use crate::ffi::handle::PoolHandle;
 use crate::machine::pool::pointer_data::PointerData;
 use crate::machine::pool::{Imported, Pool, Sharing};
 use crate::machine::world::World;
+use crate::memory::shadow::Journal;
 use crate::memory::{Allocation, Backing, Home, PoolBlock, SharedObject};
 
 impl World {
@@ -28,6 +29,7 @@ impl World {
         let Sharing::Imported(imported) = &mut pool.sharing else { return Err(missing.into()) };
         let (home, range) = (pool.home, data.offset..data.offset + data.size);
         let (base, host) = self.pool_windows.import(imported.object(), range, handle, home)?;
+        let journal = Journal::of(imported.object());
         imported.allocations += 1;
         let allocation = Allocation {
             base,
@@ -41,6 +43,7 @@ impl World {
             tracked: None,
         };
         self.add_allocation(allocation, None);
+        self.track_shared(base, journal, data.offset);
         // By others, as far as this process can know.
         self.memory.mark_written(base);
         Ok(base)

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use warploom_engine::{Known, Mode, OpId, OpState, Order, Period, QueueId, settle};
 use warploom_sys::types::CUresult;
 
-use crate::check::{Checker, Findings};
+use crate::check::{Checker, Findings, Processes};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::capture::Captures;
@@ -72,6 +72,7 @@ pub(crate) struct World {
     numbers_calls: bool,
     pub(super) clock: Clock,
     pub(super) checker: Checker,
+    pub(super) processes: Processes,
     pub(super) host_limit: HostLimit,
     pub(super) trace: Option<Arc<Recorder>>,
     /// Objects destroyed with their context.
@@ -128,6 +129,7 @@ impl World {
             numbers_calls: trace.is_some(),
             clock: Clock::new(topology, mode),
             checker: Checker::new(findings),
+            processes: Processes::default(),
             host_limit: HostLimit::new(host_limit),
             trace,
             abandoned: Counts::default(),
@@ -356,6 +358,7 @@ impl warploom_engine::State for World {
         // The program's code may synchronise with other threads in ways that the simulator does not see.
         if let Some(known) = work.known() {
             self.engine.timelines.host_learns(known);
+            self.tell_processes();
         }
         match (self.poison_of(id), work) {
             (None, Work::Task(task)) => {

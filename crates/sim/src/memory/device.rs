@@ -7,7 +7,7 @@ use super::BLOCK;
 use super::blocks::{Block, Blocks, Spacing};
 use super::ipc_handle::IpcHandle;
 use super::shared_blocks::SharedBlocks;
-use super::shared_object::SharedDevice;
+use super::shared_object::{SharedDevice, SharedObject};
 use super::windows::Windows;
 
 /// One device's capacity and address space.
@@ -139,6 +139,11 @@ impl DeviceMemory {
     ) -> io::Result<IpcHandle> {
         let block = self.blocks.containing(address).ok_or(io::ErrorKind::NotFound)?;
         self.shared.share(&self.windows, block, (address, bytes, generation), machine, device)
+    }
+
+    /// The shared object of the block that an address is in.
+    pub(crate) fn shared_object(&self, address: u64) -> Option<&SharedObject> {
+        self.shared.object(self.blocks.containing(address)?)
     }
 
     /// Host memory that shared blocks take, in bytes.

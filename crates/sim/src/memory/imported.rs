@@ -103,6 +103,11 @@ impl ImportedMemory {
         block.window.contains(address).then_some(block)
     }
 
+    /// The shared object that an address is in, and the address's offset there.
+    pub(crate) fn shared_object(&self, address: u64) -> Option<(&SharedObject, u64)> {
+        self.holding(address).map(|block| (&block.object, address - block.window.base()))
+    }
+
     /// An allocation of a mapped block is open.
     pub(crate) fn opened(&mut self, address: u64) {
         if let Some((_, block)) = self.blocks.range_mut(..=address).next_back() {

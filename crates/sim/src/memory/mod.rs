@@ -66,7 +66,7 @@ pub use residence::Residence;
 pub(crate) use residency::PAGE;
 pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
 pub(crate) use shared_object::{
-    Details, Header, Locator, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind, SharedObject, digest,
+    Details, Header, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind, SharedObject, digest,
 };
 pub(crate) use shared_records::{AwaitedRecord, PendingRecord, RecordState, RecordToken, SharedRecords};
 pub(crate) use sim_address::{Side, SimAddress};

@@ -63,6 +63,11 @@ impl SharedBlocks {
         Ok(IpcHandle { locator, part })
     }
 
+    /// The shared object of a block.
+    pub(super) fn object(&self, block: Block) -> Option<&SharedObject> {
+        self.objects.get(&block.base)
+    }
+
     /// An allocation is freed: its handles are no longer valid.
     pub(super) fn forget(&self, block: Block, address: u64) {
         let object = self.objects.get(&block.base);

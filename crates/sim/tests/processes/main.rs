@@ -3,6 +3,7 @@
 mod events;
 mod handles;
 mod memory_handles;
+mod order;
 mod physical;
 mod pool;
 mod pool_data;
@@ -15,6 +16,9 @@ use warploom_testkit::process::run_part;
 #[test]
 fn child() -> TestResult {
     run_part(&[
+        ("order_early_reader", order::early_reader),
+        ("order_reader", order::reader),
+        ("order_writer", order::writer),
         ("physical_import", physical::import),
         ("physical_export", physical::export_and_wait),
         ("physical_properties", physical::properties),

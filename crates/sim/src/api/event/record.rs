@@ -83,6 +83,7 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     if !is_reached {
         return Err(NOT_READY);
     }
+    world.host_learns_foreign_record(handle);
     world.host_saw_event(handle);
     world.host_learns_event(handle);
     Ok(())
@@ -97,6 +98,7 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
         let waited = call.wait(&mut world, &[op]);
         given_up.store(true, Ordering::Relaxed);
         waited?;
+        world.host_learns_foreign_record(handle);
         let Some(event) = world.events().get(handle) else { return Ok(()) };
         let context = event.context;
         return world.look(context);
@@ -104,7 +106,9 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     let is_foreign = world.foreign_progress(handle).is_some();
     let Some(Event { context, record, clock, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     if is_foreign {
-        return world.healthy(*context);
+        let context = *context;
+        world.host_learns_foreign_record(handle);
+        return world.healthy(context);
     }
     let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;

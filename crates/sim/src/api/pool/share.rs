@@ -13,6 +13,7 @@ use crate::ffi::status::{INVALID_VALUE, NOT_PERMITTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::pool::pointer_data::PointerData;
 use crate::machine::pool::{CHUNK, Exportable, PointerError, Pool, Sharing, WORDS};
+use crate::memory::shadow::Journal;
 use crate::memory::{Allocation, Backing, Details, Header, Home, NewObject, SharedKind, SharedObject};
 
 const DESCRIPTOR: u32 = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
@@ -128,8 +129,10 @@ pub(crate) fn cuMemPoolExportPointer(
     let data = shared.export(offset, size).ok_or_else(|| {
         call.refuse(OUT_OF_MEMORY, "too many allocations of the pool are exported; free some of them")
     })?;
+    let journal = Journal::of(shared.object());
     // From now on others may write it.
     world.memory_mut().mark_written(address);
+    world.track_shared(address, journal, offset);
     out.write(CUmemPoolPtrExportData { reserved: data.encode() })
 }
 

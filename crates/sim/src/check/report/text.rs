@@ -27,6 +27,9 @@ struct Named<'a>(&'a Operation);
 impl Display for Named<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match (self.0.function, self.0.call) {
+            (Some(function), Some(call)) if let Some(process) = self.0.process => {
+                write!(formatter, "{} of process {process} (call {call} there)", function.name())
+            }
             (Some(Function::cuGetExportTable), Some(call)) => {
                 write!(formatter, "the program's own allocator (call {call})")
             }
@@ -132,6 +135,11 @@ impl Display for Advice<'_> {
             MissingWait::StreamAfterHost { second } => {
                 write!(formatter, "end the host's access before {after} is enqueued on {second}; {BETWEEN_THREADS}")
             }
+            MissingWait::ProcessAfterProcess { first } => write!(
+                formatter,
+                "let process {first} wait for {before} on its host before it tells this process, or record an interprocess \
+                 event after it (CU_EVENT_INTERPROCESS, cuIpcGetEventHandle) and wait for that event before {after}"
+            ),
             MissingWait::SeparateCalls => {
                 let what = match self.second.access {
                     AccessKind::Prefetch | AccessKind::Discard => "ranges",

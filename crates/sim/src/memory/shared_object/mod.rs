@@ -2,22 +2,26 @@
 //! descriptor.
 //!
 //! ```text
-//!   0         4096                    data offset, a multiple of 2 MiB
-//!   ├─ header ──┼─ words … ─────────────┼─ memory … ───────────┤ length, sealed
+//!   0         4096         32768                  data offset, a multiple of 2 MiB
+//!   ├─ header ──┼─ order … ──┼─ words … ────────────┼─ memory … ───────────┤ length, sealed
 //! ```
+//!
+//! The order is a journal of accesses to the memory, or an event's clock; its pages are there once a machine
+//! that checks writes them.
 //!
 //! Processes agree on nothing but the file: there is no daemon and no name in a file system, and the kernel
 //! releases the object with the last process that holds it. The length is sealed, so that the mapped pages of
 //! an object exist for as long as its mapping does. The header is read once and copied, because another
 //! process could change it later; words are atomic, and their readers check every value.
-#![expect(unsafe_code, reason = "refers to words of a mapped file")]
 
+mod head;
 mod header;
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{FallocateFlags, FileType, MemfdFlags, Mode, OFlags, SealFlags};
@@ -27,13 +31,18 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 pub(crate) use header::{Details, Header, ProcessId, Reader, SharedDevice, SharedKind};
 
+use self::head::Head;
 use self::header::{HeaderError, LEN};
 use super::BLOCK;
 use super::span::{Span, SpanKind};
 use crate::topology::Topology;
 
+/// Start of the order in the file.
+const ORDER: u64 = 4096;
 /// Start of the words in the file.
-const WORDS: u64 = 4096;
+const WORDS: u64 = 32768;
+/// Number of the words of the order.
+pub(crate) const ORDER_WORDS: u64 = (WORDS - ORDER) / 8;
 
 /// A request for a new object.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +63,8 @@ pub(crate) struct NewObject {
 pub(crate) struct SharedObject {
     file: OwnedFd,
     header: Header,
-    /// The mapped header and words, if there are words.
-    head: Option<Span>,
+    /// The mapped header, order and words.
+    head: Arc<Head>,
 }
 
 /// The reason why a file or a locator cannot be opened as a shared object.
@@ -172,15 +181,18 @@ fn length(header: &Header) -> u64 {
 }
 
 impl SharedObject {
+    /// A random number.
+    pub(crate) fn random_number() -> io::Result<u64> {
+        Ok(random::<8>().map(u64::from_le_bytes)?)
+    }
+
     /// Makes an object whose memory and words are zeros.
     pub(crate) fn create(new: &NewObject) -> io::Result<Self> {
         let NewObject { kind, size, words, machine, device, details } = *new;
-        let mut id = [0; 16];
-        let filled = getrandom(&mut id, GetRandomFlags::empty())?;
-        let too_large = words > header::MOST_WORDS || filled < id.len();
-        if too_large {
+        if words > header::MOST_WORDS {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
+        let id = random()?;
         let creator = ProcessId::own()?;
         let header = Header { kind, size, words, id: u128::from_le_bytes(id), machine, device, creator, details };
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -266,12 +278,15 @@ impl SharedObject {
 
     /// A word that all processes with the object can read and change.
     pub(crate) fn word(&self, index: u64) -> Option<&AtomicU64> {
-        let head = self.head.as_ref().filter(|_| index < self.header.words)?;
-        let address = head.address() + WORDS + index * 8;
-        // SAFETY: `index` is below the number of words, all of which `map_head` has mapped, and the seals keep
-        // the file at its length. The mapping lives as long as `self`, and the words are accessed as atomics
-        // only, here and in other processes.
-        Some(unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(address as usize)) })
+        if index >= self.header.words {
+            return None;
+        }
+        self.head.words(WORDS + index * 8, 1).first()
+    }
+
+    /// Words for checks of the order between processes.
+    pub(crate) fn order(&self) -> OrderWords {
+        OrderWords(Arc::clone(&self.head))
     }
 
     /// Gives the pages of a part of the memory back to the system, for all processes; it reads as zeros.
@@ -288,15 +303,35 @@ impl SharedObject {
     }
 }
 
-/// Maps the header and the words, if there are words.
-fn map_head(file: &File, header: &Header) -> io::Result<Option<Span>> {
-    if header.words == 0 {
-        return Ok(None);
+/// Words of a shared object for checks of the order between processes.
+#[derive(Clone, Debug)]
+pub(crate) struct OrderWords(Arc<Head>);
+
+impl OrderWords {
+    /// Words of no object, for tests.
+    #[cfg(test)]
+    pub(crate) fn detached() -> io::Result<Self> {
+        Ok(Self(Arc::new(Head::new(Span::open(WORDS)?))))
     }
+
+    /// All [`ORDER_WORDS`] of them.
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        self.0.words(ORDER, ORDER_WORDS)
+    }
+}
+
+/// Random bytes. Up to 256 are always given whole.
+fn random<const LEN: usize>() -> Result<[u8; LEN], Errno> {
+    let mut bytes = [0; LEN];
+    getrandom(&mut bytes, GetRandomFlags::empty()).map(|_| bytes)
+}
+
+/// Maps the header, the order and the words.
+fn map_head(file: &File, header: &Header) -> io::Result<Arc<Head>> {
     let len = (WORDS + header.words * 8).next_multiple_of(rustix::param::page_size() as u64);
     let span = Span::closed(len, rustix::param::page_size() as u64, SpanKind::Virtual)?;
     span.share(span.address(), len, file.as_fd(), 0, true)?;
-    Ok(Some(span))
+    Ok(Arc::new(Head::new(span)))
 }
 
 /// Opens a file of a process once more, if it is a file in memory. Devices and pipes are not opened.

@@ -82,6 +82,11 @@ impl VirtualMemory {
         Some(object)
     }
 
+    /// The shared object of a physical allocation that other processes can have.
+    pub(crate) fn shared_object(&self, offset: u64) -> Option<&SharedObject> {
+        self.physical.get(&offset)?.object.as_ref().map(|shared| &shared.object)
+    }
+
     /// Gives the bytes of a physical allocation back.
     pub(crate) fn destroy(&mut self, offset: u64) {
         if let Some(PhysicalBytes { size, object: None, .. }) = self.physical.remove(&offset) {
