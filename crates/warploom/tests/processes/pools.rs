@@ -1,15 +1,18 @@
 //! Shared pools: registry, allocation and access.
 
-use warploom::ipc::{ImportedPool, IpcError};
+use warploom::ipc::{ImportedPool, IpcError, SharedMemory};
 use warploom::{
-    ContextOptions, DeviceMemory, DevicePool, Error, Function, LiveSet as _, OrderedResource as _, PoolOptions,
+    ContextOptions, DeviceMemory, DevicePool, Error, Function, LiveSet as _, MemoryKind, NumaId, OrderedResource as _,
+    PinnedPool, PoolOptions,
 };
 use warploom_testkit::process::{Channel, Child};
 use warploom_testkit::sim::Mode;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::{TestResult, below, driver_tests};
 
-use crate::support::{import, open, receive_descriptor, receive_handle, receive_pool, send, shareable, start};
+use crate::support::{
+    import, numbers, open, receive_descriptor, receive_handle, receive_pool, send, send_pool, shareable, start,
+};
 
 /// Imports the parent's pool twice, finds it, and drops it.
 pub(crate) fn register(driver: &below::driver::Driver, parent: &Channel) -> TestResult {
@@ -78,12 +81,45 @@ pub(crate) fn grant(driver: &below::driver::Driver, parent: &Channel) -> TestRes
     parent.signal()
 }
 
+/// Reads page-locked memory of the parent, by the device and by the host, and writes it.
+pub(crate) fn use_pinned(driver: &below::driver::Driver, parent: &Channel) -> TestResult {
+    let (_, context, stream) = open(driver)?;
+    let pool = PinnedPool::import(&context, receive_handle(parent)?)?;
+    assert_eq!(pool.memory(), SharedMemory::Pinned);
+    let descriptor = receive_descriptor(parent)?;
+    let (one, two) = (import(&pool, &descriptor, &stream)?, import(&pool, &descriptor, &stream)?);
+    assert_eq!((one.as_raw(), one.kind()?), (two.as_raw(), MemoryKind::Pinned));
+    drop(two);
+    assert_eq!(one.download(&stream)?, numbers());
+    let mut host = one.into_pinned()?;
+    assert_eq!(host[999], 999);
+    host[0] = 77;
+    drop(host);
+    stream.synchronize()?;
+    parent.signal()
+}
+
 driver_tests! {
+    /// IPC-2, IPC-6: page-locked memory, of a NUMA node.
+    fn page_locked_memory_is_shared(driver) {
+        let context = driver.device(0)?.context()?;
+        let (stream, node) = (context.stream()?, NumaId::try_from(0_u32)?);
+        let pool = PinnedPool::on_numa_node(&context, node, PoolOptions::new().shareable())?;
+        let buffer = pool.upload(&numbers(), &stream)?;
+        stream.synchronize()?;
+        let child = start(driver, "use_pinned")?;
+        send_pool(child.channel(), &pool.export()?)?;
+        child.channel().send(&buffer.descriptor()?.to_bytes(), &[])?;
+        child.channel().wait()?;
+        assert_eq!(buffer.slice(..2)?.download(&stream)?, [77, 1]);
+        child.join()?;
+    }
+
     /// IPC-2, IPC-3.
     fn a_pool_that_is_imported_twice_is_the_same(driver) {
         let context = driver.device(0)?.context()?;
         let (pool, child) = (shareable(&context)?, start(driver, "register")?);
-        crate::support::send_pool(child.channel(), &pool.export()?)?;
+        send_pool(child.channel(), &pool.export()?)?;
         child.channel().wait()?;
         child.join()?;
     }
