@@ -122,7 +122,7 @@
 //! true value, and so at least as near to it as the hardware is. Matrix products are summed with the
 //! precision of the hardware, bit for bit.
 //!
-//! Not simulated: textures and surfaces, `wgmma` and `tcgen05`, bulk copies, registers of 128 bits.
+//! Not simulated: textures and surfaces, `wgmma` and `tcgen05`, bulk copies.
 
 mod arith;
 mod device;

@@ -38,11 +38,15 @@ fn is_undocumented(candidate: &str) -> bool {
 
 /// Volatile accesses to local memory: the assembler takes them in texts of PTX 9.1, as NVRTC writes them, and these
 /// are of 8.7. The decoder asks for no version.
-const NEWER: [&str; 4] = [
+const NEWER: [&str; 8] = [
     "ld.volatile.local.u32 %r1, [%q9];",
     "st.volatile.local.u32 [%q9], %r1;",
     "ld.volatile.local.b16 %h1, [%q9];",
     "st.volatile.local.b16 [%q9], %h1;",
+    "ld.volatile.local.b128 %w1, [%q9];",
+    "st.volatile.local.b128 [%q9], %w1;",
+    "ld.volatile.local.s32 %w1, [%q9];",
+    "st.volatile.local.u16 [%q9], %w1;",
 ];
 
 #[test]

@@ -34,6 +34,7 @@ mod memory_barrier;
 mod modifiers;
 mod names;
 mod operand;
+mod pair;
 mod paths;
 mod pragma;
 mod scope;

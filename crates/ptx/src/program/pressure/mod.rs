@@ -109,7 +109,9 @@ fn own(code: &Code, index: usize) -> u32 {
 
 /// `true` if the result of an atomic operation is read.
 fn has_results(code: &Code, touches: &[Touch]) -> bool {
-    let is_atomic = |touch: &&Touch| matches!(code.instructions[touch.pc as usize].operation, Operation::Atomic(_));
+    use Operation::{Atomic, AtomicPair};
+    let is_atomic =
+        |touch: &&Touch| matches!(code.instructions[touch.pc as usize].operation, Atomic(_) | AtomicPair(_));
     let mut results = touches.iter().filter(|touch| touch.is_write).filter(is_atomic);
     results.any(|result| {
         let is_same = |touch: &&Touch| touch.register == result.register && touch.is_long == result.is_long;
