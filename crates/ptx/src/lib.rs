@@ -111,7 +111,8 @@
 //! | pragma | effect |
 //! |---|---|
 //! | `used_bytes_mask N` | the bytes that the next instruction, a load, uses; others are not checked |
-//! | `nounroll`, `frequency N` | advice about loops and branches; not used |
+//! | `nounroll` | counts in the estimate of registers alone |
+//! | `frequency N` | advice about branches; not used |
 //! | `enable_smem_spilling`, `mma_throughput`, `abi_param_reg N` | advice about registers and calls; not used |
 //! | others | ignored, with a [warning](Program::warnings); an error outside of functions |
 //!

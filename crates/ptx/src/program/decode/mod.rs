@@ -201,6 +201,7 @@ impl<'m, 't> Decoder<'m, 't> {
             conversions: Vec::new(),
             lists: Vec::new(),
             used_bytes: Vec::new(),
+            rolled: Vec::new(),
             warnings: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
