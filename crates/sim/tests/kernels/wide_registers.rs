@@ -49,6 +49,8 @@ try:
     ld.param.u64 place, [into];
     ld.global.s32 a, [place];
     st.global.b128 [place+16], a;
+    ld.global.s64 a, [place];
+    st.global.b128 [place+80], a;
     ld.global.u32 a, [place];
     st.global.b128 [place+32], a;
     mov.b128 {low, high}, a;
@@ -79,13 +81,16 @@ driver_tests! {
     fn narrow_values_are_extended_to_128_bits(driver) {
         let _primary = Primary::of(driver, 0)?;
         let module = Module::load(driver, &text())?;
-        let place = upload(driver, &[0x8000_0007, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])?;
+        let mut words = [0; 24];
+        words[..2].copy_from_slice(&[0x8000_0007, 0x8000_0001]);
+        let place = upload(driver, &words)?;
         launch(driver, module.function("forms")?, (1, 1), null_mut(), &mut arguments!(place))?;
-        let found = download(driver, place, 20)?;
-        assert_eq!(found[4..8], [0x8000_0007, u32::MAX, u32::MAX, u32::MAX]);
+        let found = download(driver, place, 24)?;
+        assert_eq!(found[4..8], [0x8000_0007, u32::MAX, 0, 0]);
         assert_eq!(found[8..12], [0, 0, 0x8000_0007, 0]);
         assert_eq!(found[12..14], [0x8000_0007, 0]);
-        assert_eq!(found[16..], [u32::MAX; 4]);
+        assert_eq!(found[16..20], [u32::MAX, u32::MAX, 0, 0]);
+        assert_eq!(found[20..], [0x8000_0007, 0x8000_0001, u32::MAX, u32::MAX]);
         call!(driver.cuMemFree_v2(place))?;
     }
 }

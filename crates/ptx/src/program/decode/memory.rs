@@ -214,7 +214,7 @@ pub(super) fn load<'t>(
         constant: is_constant,
     };
     decoder.emit(Operation::Load(form), &slots);
-    pairs.into_iter().for_each(|pair| decoder.extend_pair(pair, form.signed));
+    pairs.into_iter().for_each(|pair| decoder.extend_pair(pair, scalar));
     Ok(())
 }
 

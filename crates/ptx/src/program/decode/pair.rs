@@ -15,7 +15,7 @@ use crate::syntax::{Immediate, Instruction, Operand, ScalarType};
 const LONG: ScalarType = ScalarType::B64;
 
 impl<'t> Decoder<'_, 't> {
-    /// Both longs of a value: a register, a number, or an address, above which there are zeros.
+    /// Both longs of a value: a register, or a number or an address of 64 bits, with zeros above.
     fn pair(&mut self, operand: &Operand<'t>) -> Decoded<[Slot; 2]> {
         match operand {
             Operand::Name(name) => match self.symbol(name)? {
@@ -23,10 +23,7 @@ impl<'t> Decoder<'_, 't> {
                 register @ Symbol::Register(..) => Err(kind(name, register, "a register of 128 bits")),
                 _ => Ok([self.value(operand, LONG)?, self.long(0)]),
             },
-            Operand::Immediate(Immediate::Integer(number)) => {
-                let high = if number.is_negative() { u64::MAX } else { 0 };
-                Ok([self.long(number.bits), self.long(high)])
-            }
+            Operand::Immediate(Immediate::Integer(number)) => Ok([self.long(number.bits), self.long(0)]),
             _ => Err(Why::Operand { index: 1, expected: "a register of 128 bits, or an integer" }),
         }
     }
@@ -43,9 +40,10 @@ impl<'t> Decoder<'_, 't> {
         Ok(slot)
     }
 
-    /// Fills the upper long of a register that a narrower value was loaded into.
-    pub(super) fn extend_pair(&mut self, slot: Slot, signed: bool) {
-        if signed {
+    /// Fills the upper long of a register that a narrower value was loaded into. Hardware has the sign of an
+    /// `.s64` there, and zeros above shorter values, although their signs fill the lower long.
+    pub(super) fn extend_pair(&mut self, slot: Slot, scalar: ScalarType) {
+        if scalar == ScalarType::S64 {
             let sign = self.word(63);
             self.emit(Operation::Compute(Compute::ShiftRight(Int::S64)), &[slot.next(), slot, sign]);
         } else {
