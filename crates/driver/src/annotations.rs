@@ -9,8 +9,8 @@ use warploom_sys::{Function, MEMORY_ANNOTATIONS_ID, MemoryAnnotationTable};
 
 use crate::{Driver, DriverError, Error, Result};
 
-/// The functions by which a program tells a driver that checks programs of memory that it hands out itself; see
-/// [`Driver::memory_annotations`].
+/// The functions by which a program tells a driver that checks programs of memory that it hands out itself;
+/// see [`Driver::memory_annotations`].
 pub struct MemoryAnnotations {
     table: MemoryAnnotationTable,
     /// Keeps the functions callable.
@@ -44,8 +44,8 @@ impl MemoryAnnotations {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`] if the block is not in an allocation or overlaps another, or if the driver lets calls
-    /// fail in which it finds an error of the program.
+    /// [`Error::Driver`] if the block is not in an allocation or overlaps another, or if the driver lets
+    /// calls fail in which it finds an error of the program.
     ///
     /// # Safety
     ///

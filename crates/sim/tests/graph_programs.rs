@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use warploom_driver::Driver;
+use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
-use warploom_sim::{Mode, Order};
 use warploom_sys::types::{
     CUDA_HOST_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUgraph, CUgraphExec,
     CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode, CUmemorytype, CUstream, CUuserObject,
 };
-use warploom_testkit::{Primary, TestResult, assert_sound, call, open};
+use warploom_testkit::{Primary, TestResult, assert_sound, call, mode_for, open, random_programs};
 
 /// Cells of memory, of four bytes each; nodes beyond that are not added.
 const CELLS: usize = 256;
@@ -532,19 +532,13 @@ fn run(program: &[Choice], mode: Mode) -> TestResult {
     Ok(())
 }
 
-/// Programs of a run; `PROPTEST_CASES` asks for more of them.
-const PROGRAMS: u32 = 2000;
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok())
-        .unwrap_or(PROGRAMS), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: random_programs(2000), ..ProptestConfig::default() })]
 
     /// S2.5, S2.6, S2.7, S2.9, S2.23: the same edges, the same bytes and the same live owners as the model.
     #[test]
     fn graphs_are_what_a_model_says(program in prop::collection::vec(any::<Choice>(), 1..64), seed in any::<u64>()) {
-        let modes = [Mode::Threads, Mode::Sync, Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy),
-            Mode::Deterministic(Order::Seeded(seed))];
-        let mode = modes[usize::try_from(seed % 5).unwrap_or(0)];
+        let mode = mode_for(seed);
         run(&program, mode).map_err(|error| TestCaseError::fail(format!("{mode:?}: {error}")))?;
     }
 }

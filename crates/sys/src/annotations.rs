@@ -17,7 +17,8 @@ pub struct MemoryAnnotationTable {
     /// The size of the table in bytes; a later form of it is larger.
     pub size: usize,
     /// Bytes of an allocation are handed out as a block: uninitialised, and valid for work that comes after
-    /// this in the order of the stream. From the first block on, only the blocks of that allocation are valid.
+    /// this in the order of the stream. From the first block on, only the blocks of that allocation are
+    /// valid.
     pub lend: unsafe extern "C" fn(address: CUdeviceptr, bytes: usize, stream: CUstream) -> CUresult,
     /// The block that starts at an address goes back, after all its uses in the order of the stream.
     pub release: unsafe extern "C" fn(address: CUdeviceptr, stream: CUstream) -> CUresult,

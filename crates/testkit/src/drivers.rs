@@ -27,6 +27,22 @@ pub fn modes(seeds: u64) -> impl Iterator<Item = Mode> {
     [Mode::Sync, Mode::Threads].into_iter().chain(orders.map(Mode::Deterministic))
 }
 
+/// The mode for a random program: each one as often as the others, over many seeds.
+pub fn mode_for(seed: u64) -> Mode {
+    match seed % 5 {
+        0 => Mode::Threads,
+        1 => Mode::Sync,
+        2 => Mode::Deterministic(Order::Eager),
+        3 => Mode::Deterministic(Order::Lazy),
+        _ => Mode::Deterministic(Order::Seeded(seed)),
+    }
+}
+
+/// The number of random programs that a test runs: as many as `PROPTEST_CASES` asks for, or else `usual`.
+pub fn random_programs(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
 /// Runs a body on a fresh machine in every mode and with `seeds` random orders, and asserts that all of them
 /// give the same.
 ///

@@ -16,6 +16,7 @@ mod gate;
 mod macros;
 mod physical;
 mod primary;
+pub mod process;
 mod random;
 mod stream;
 pub mod sweep;
@@ -24,7 +25,8 @@ pub use access::{AccessSpy, AccessWrite};
 pub use budget::budget;
 pub use calls::{TestResult, code_of};
 pub use drivers::{
-    ASYNCHRONOUS, MACHINE, assert_sound, in_every_mode, modes, on_cuda, on_sim_in, on_unchecked_sim_in, open,
+    ASYNCHRONOUS, MACHINE, assert_sound, in_every_mode, mode_for, modes, on_cuda, on_sim_in, on_unchecked_sim_in, open,
+    random_programs,
 };
 pub use gate::Gate;
 pub use physical::physical_memory;

@@ -1,7 +1,7 @@
 //! The traits whose methods programs call, in one import.
 //!
-//! `use warploom::prelude::*;` brings the methods of a live set (`pool.peers().extend(…)`), those of a resource
-//! behind its trait, and the bounds of generic code. Types are named where they are used.
+//! `use warploom::prelude::*;` brings the methods of a live set (`pool.peers().extend(…)`), those of a
+//! resource behind its trait, and the bounds of generic code. Types are named where they are used.
 //!
 //! ```
 //! use warploom::prelude::*;

@@ -17,8 +17,8 @@ use warploom::graph::{ChildNode, CopyNode, EmptyNode, FillNode, HostNode, Node, 
 use warploom::leaks::Leaks;
 use warploom::{Buffer, Context, DevicePool, GraphDef, GraphExec, LiveSet as _, Stream};
 use warploom_sim::topology::Topology;
-use warploom_sim::{Machine, Mode, Order};
-use warploom_testkit::{TestResult, assert_sound};
+use warploom_sim::{Machine, Mode};
+use warploom_testkit::{TestResult, assert_sound, mode_for, random_programs};
 
 /// Nodes of a graph, at most.
 const NODES: usize = 12;
@@ -629,20 +629,14 @@ fn run(program: &[Choice], mode: Mode) -> TestResult {
     Ok(())
 }
 
-/// Programs of a run; `PROPTEST_CASES` asks for more of them.
-const PROGRAMS: u32 = 1000;
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok())
-        .unwrap_or(PROGRAMS), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: random_programs(1000), ..ProptestConfig::default() })]
 
     /// S2.5, S2.6, S2.7, S2.9, S2.18, S2.23: the same edges, the same bytes and the same live owners as the
     /// model.
     #[test]
     fn graphs_keep_what_a_model_says(program in prop::collection::vec(any::<Choice>(), 1..64), seed in any::<u64>()) {
-        let modes = [Mode::Threads, Mode::Sync, Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy),
-            Mode::Deterministic(Order::Seeded(seed))];
-        let mode = modes[usize::try_from(seed % 5).unwrap_or(0)];
+        let mode = mode_for(seed);
         run(&program, mode).map_err(|error| TestCaseError::fail(format!("{mode:?}: {error}")))?;
     }
 }

@@ -1,4 +1,5 @@
-//! Video instructions: arithmetic on bytes, halves and words of 32 bits, with saturation and a second operation.
+//! Video instructions: arithmetic on bytes, halves and words of 32 bits, with saturation and a second
+//! operation.
 //!
 //! Recent GPUs have no such unit; their assembler writes each instruction as several others, and the results
 //! differ from the manual of PTX in many ways. An H200 was asked about all of them, and they are kept here.
@@ -176,8 +177,8 @@ impl Scalar {
         matches!(self.first, First::ShiftLeft | First::ShiftRight)
     }
 
-    /// Clamps a result. Shifts and signed words have both limits; an unsigned word has only the lower one, and a
-    /// smaller part only the upper one, which a negative result exceeds.
+    /// Clamps a result. Shifts and signed words have both limits; an unsigned word has only the lower one,
+    /// and a smaller part only the upper one, which a negative result exceeds.
     fn saturated(self, value: i64) -> i64 {
         let is_signed = self.signed[0];
         if self.shifts() {

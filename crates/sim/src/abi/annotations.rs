@@ -25,7 +25,8 @@ unsafe extern "C" fn release<const SLOT: usize>(address: CUdeviceptr, stream: CU
     enter(SLOT, |call| annotations::release(call, address, stream))
 }
 
-/// Runs the body of a function. Such calls are numbered like a driver's, but neither recorded nor made to fail.
+/// Runs the body of a function. Such calls are numbered like a driver's, but neither recorded nor made to
+/// fail.
 fn enter(slot: usize, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
     let core = slots::machine(slot);
     let Some(core) = core.as_ref() else { return CUresult::CUDA_ERROR_DEINITIALIZED };

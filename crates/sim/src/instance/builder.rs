@@ -156,7 +156,8 @@ impl MachineBuilder {
     }
 
     /// The most bytes of the host's memory that simulated memory may take; without it,
-    /// [`Topology::host_memory`], or half of what the host has. Beyond it, allocations, copies, fills and launches answer `CUDA_ERROR_OUT_OF_MEMORY`.
+    /// [`Topology::host_memory`], or half of what the host has. Beyond it, allocations, copies, fills and
+    /// launches answer `CUDA_ERROR_OUT_OF_MEMORY`.
     ///
     /// Memory counts when it is written. What other machines of the process take is counted, too.
     #[must_use]

@@ -9,6 +9,7 @@ use crate::machine::clock::Clock;
 use crate::machine::event::{Event, Record};
 use crate::machine::objects::Objects;
 use crate::machine::world::{Work, World};
+use crate::memory::RecordToken;
 use crate::trace::Activity;
 
 impl World {
@@ -26,6 +27,9 @@ impl World {
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
+        self.publish_clock(queue, handle);
+        let shared = self.begin_shared_record(handle)?;
+        let token = shared.as_ref().map_or(RecordToken::NONE, |record| record.token());
         let before = self.dependencies_of_next(context, queue);
         let now = self.clock.host_call();
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
@@ -41,10 +45,17 @@ impl World {
                 let activity = Activity::Record { event: handle.bits(), serial };
                 trace.passed(queue.owner.device, queue.owner.traits.id, Period { start, end: time }, activity);
             }
-            Record { op: None, serial, time: Some(time), follows_fault: self.fault_of(context).is_some() }
+            Record {
+                op: None,
+                serial,
+                time: Some(time),
+                follows_fault: self.fault_of(context).is_some(),
+                token,
+                is_foreign: false,
+            }
         } else {
-            let op = self.add(queue, &before, Work::Record { event: handle, serial }, now);
-            Record { op: Some(op), serial, time: None, follows_fault: false }
+            let op = self.add(queue, &before, Work::Record { event: handle, serial, shared }, now);
+            Record { op: Some(op), serial, time: None, follows_fault: false, token, is_foreign: false }
         };
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         event.record = Some(record);
@@ -61,6 +72,7 @@ impl World {
     pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: EventHandle) -> Status<bool> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
+        self.adopt_foreign_record(handle);
         let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };
         let Some(record) = event.record else { return Ok(false) };
         self.engine.queue_mut(queue).clock.join(&event.clock);
@@ -115,5 +127,6 @@ impl World {
         if let Some(event) = events.get(event) {
             engine.timelines.host_learns(&event.clock.known);
         }
+        self.tell_processes();
     }
 }

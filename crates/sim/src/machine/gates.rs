@@ -59,6 +59,7 @@ impl World {
         context: ContextHandle,
         event: EventHandle,
     ) -> Status<SmallVec<[QueueId; 8]>> {
+        self.adopt_foreign_record(event);
         let Some(Event { record, clock, .. }) = self.events.get(event) else { return Err(INVALID_HANDLE) };
         let Some(record) = record else { return Ok(SmallVec::new()) };
         let Some(waiting) = self.contexts.get_mut(context) else { return Err(INVALID_CONTEXT) };

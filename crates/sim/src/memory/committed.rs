@@ -105,13 +105,13 @@ fn resident() -> u64 {
 }
 
 /// The bytes of a range whose pages are committed; zero where the system does not say.
-pub(crate) fn committed_in(host: usize, bytes: u64) -> u64 {
+pub(super) fn committed_in(range: &Range<u64>) -> u64 {
     const PRESENT: u64 = 1 << 63;
     const SWAPPED: u64 = 1 << 62;
     // The page of zeros is not the process's own.
     const EXCLUSIVE: u64 = 1 << 56;
     let Ok(file) = File::open("/proc/self/pagemap") else { return 0 };
-    let (first, end) = (host as u64 / PAGE, (host as u64 + bytes).div_ceil(PAGE));
+    let (first, end) = (range.start / PAGE, range.end.div_ceil(PAGE));
     let (mut at, mut pages, mut entries) = (first, 0, vec![0; 1 << 16]);
     while at < end {
         let wanted = (((end - at) * 8) as usize).min(entries.len());
@@ -123,7 +123,7 @@ pub(crate) fn committed_in(host: usize, bytes: u64) -> u64 {
         pages += words.filter(is_own).count() as u64;
         at += wanted as u64 / 8;
     }
-    (pages * PAGE).min(bytes)
+    (pages * PAGE).min(range.end - range.start)
 }
 
 /// The memory of the host, or of the control group that the process is in.
@@ -166,16 +166,17 @@ mod tests {
     #[test]
     fn pages_are_committed_by_writes_and_not_by_reads() -> std::io::Result<()> {
         let span = Span::open(64 * MIB)?;
+        let all = span.address()..span.address() + 64 * MIB;
         touch(&span, 0..4096, false);
-        assert_eq!(committed_in(span.address() as usize, 64 * MIB), 0);
+        assert_eq!(committed_in(&all), 0);
         touch(&span, 512..1024, true);
-        let committed_here = committed_in(span.address() as usize, 64 * MIB);
+        let committed_here = committed_in(&all);
         // Large pages may be committed as a whole.
         assert!((2 * MIB..=8 * MIB).contains(&committed_here), "{committed_here}");
         assert!(committed() >= 2 * MIB, "{}", committed());
         let filled = release(span.address() as usize + 100, 64 * MIB - 100);
         assert_eq!(filled, Some(span.address() + PAGE..span.address() + 64 * MIB));
-        assert_eq!(committed_in(span.address() as usize, 64 * MIB), 0);
+        assert_eq!(committed_in(&all), 0);
         touch(&span, 1..4096, false);
         Ok(())
     }

@@ -14,7 +14,8 @@ use crate::{ContextError, Device, Driver, Result};
 /// The current context of the calling thread, and resets of primary contexts.
 ///
 /// For programs that mix this crate with code that relies on the current context. No call of this crate
-/// depends on it, and none leaves it changed. Each call here initializes the driver if that has not been done.
+/// depends on it, and none leaves it changed. Each call here initializes the driver if that has not been
+/// done.
 impl Driver {
     /// The context that is current on this thread; `None` if none is.
     ///

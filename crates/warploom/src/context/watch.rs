@@ -21,7 +21,8 @@ pub struct GenerationChange {
     pub generation: u64,
 }
 
-/// Tells when primary contexts are reset; made by [`Driver::watch_generations`](crate::Driver::watch_generations).
+/// Tells when primary contexts are reset; made by
+/// [`Driver::watch_generations`](crate::Driver::watch_generations).
 ///
 /// A reset that others in the process do is told when this crate notices it: when the device is asked for its
 /// context, by [`Context::check`](crate::Context::check) or by [`Mesh::refresh`](crate::Mesh::refresh).

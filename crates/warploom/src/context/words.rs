@@ -1,8 +1,8 @@
 //! Words of page-locked memory that streams write and wait for.
 //!
-//! Freeing page-locked memory waits for everything in the context, and a stream may be waiting for a word that
-//! the host has yet to write. So words come from pages that stay until the context goes, and taking one or
-//! giving it back makes no driver call, but for a new page.
+//! Freeing page-locked memory waits for everything in the context, and a stream may be waiting for a word
+//! that the host has yet to write. So words come from pages that stay until the context goes, and taking one
+//! or giving it back makes no driver call, but for a new page.
 #![expect(unsafe_code, reason = "allocates and frees page-locked memory")]
 
 use std::ptr::{null_mut, with_exposed_provenance_mut};
@@ -89,8 +89,8 @@ impl Words {
     pub(super) fn end(&self, driver: &Driver) {
         let pages = std::mem::take(&mut *self.0.lock()).pages;
         for page in pages {
-            // SAFETY: `take` has allocated it, and it is freed once; words are used only while their context is
-            // kept.
+            // SAFETY: `take` has allocated it, and it is freed once; words are used only while their context
+            // is kept.
             report(|| Subject::Word, unsafe { driver.cuMemFreeHost(with_exposed_provenance_mut(page)) });
         }
     }

@@ -12,8 +12,8 @@ use crate::{LibraryError, Result};
 const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const ELF: [u8; 4] = *b"\x7fELF";
 
-/// The number of bytes that a driver may read of any image, before it knows the format. An H200's driver reads
-/// the first 8 bytes, and so past the end of a shorter text; the header of ELF, the longest, has 64.
+/// The number of bytes that a driver may read of any image, before it knows the format. An H200's driver
+/// reads the first 8 bytes, and so past the end of a shorter text; the header of ELF, the longest, has 64.
 pub(crate) const HEADER: usize = 64;
 
 /// Code in memory that the driver can load.

@@ -63,8 +63,8 @@ struct Shared {
 impl Library {
     /// Loads PTX, which the driver compiles for its devices.
     ///
-    /// Drivers load text that they cannot compile, too: then [`Library::kernel`] and [`Library::load_in`] fail,
-    /// with the log of the compiler.
+    /// Drivers load text that they cannot compile, too: then [`Library::kernel`] and [`Library::load_in`]
+    /// fail, with the log of the compiler.
     ///
     /// # Errors
     ///
@@ -154,10 +154,9 @@ impl Library {
         let RawOptions { mut names, mut values } = RawOptions::new(options, &logs);
         let (mut raw, count) = (null_mut(), names.len() as c_uint);
         let (names, values) = (names.as_mut_ptr(), values.as_mut_ptr());
-        // SAFETY: the image is whole, or a text that is terminated and not shorter than the header of a binary,
-        // or the caller vouches for it; the driver makes a copy.
-        // There are as many names as values, and what the values point at is kept until the library is
-        // unloaded.
+        // SAFETY: the image is whole, or a text that is terminated and not shorter than the header of a
+        // binary, or the caller vouches for it; the driver makes a copy. There are as many names as values,
+        // and what the values point at is kept until the library is unloaded.
         let loaded = unsafe {
             driver.cuLibraryLoadData(&raw mut raw, image.as_ptr(), names, values, count, null_mut(), null_mut(), 0)
         };

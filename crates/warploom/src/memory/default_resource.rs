@@ -5,8 +5,8 @@ use crate::{
     Buffer, Context, DeviceAttribute, DeviceCopy, DeviceMemory, DevicePool, Queue, Result, SynchronousResource as _,
 };
 
-/// The memory of a device without a choice: the pool that it allocates from, or plain memory on a device without
-/// pools; made by [`Context::default_resource`].
+/// The memory of a device without a choice: the pool that it allocates from, or plain memory on a device
+/// without pools; made by [`Context::default_resource`].
 ///
 /// Both take a stream, so that one program works on either.
 #[derive(Clone, Debug)]

@@ -37,8 +37,8 @@ use std::num::{Saturating, Wrapping};
 /// ```
 ///
 /// Numbers of half precision and complex ones are such values by the features `half` and `num-complex`, for
-/// the types of the crates of these names. With the feature `bytemuck`, `Plain` makes such values of types that
-/// are `Pod` there.
+/// the types of the crates of these names. With the feature `bytemuck`, `Plain` makes such values of types
+/// that are `Pod` there.
 ///
 /// A type with invalid bit patterns cannot be read back from a device, where any bytes may have been written;
 /// so neither `bool` nor `char` nor an enum nor a reference is one:

@@ -6,7 +6,8 @@ use super::raw::{
     NVTX_COLOR_ARGB, NVTX_MESSAGE_TYPE_ASCII, NVTX_PAYLOAD_TYPE_UNSIGNED_INT64, NVTX_VERSION, nvtxEventAttributes_t,
 };
 
-/// The text of a mark or a range, and its color, category and payload if it has them. A text alone is one, too.
+/// The text of a mark or a range, and its color, category and payload if it has them. A text alone is one,
+/// too.
 ///
 /// ```
 /// use warploom::nvtx::Annotation;

@@ -1,7 +1,7 @@
 //! NVTX: named ranges and marks that profilers show on their timelines.
 //!
-//! The library is looked for when it is first asked for. Where there is none, everything here does nothing, at
-//! the cost of one branch, so that annotations stay in a program.
+//! The library is looked for when it is first asked for. Where there is none, everything here does nothing,
+//! at the cost of one branch, so that annotations stay in a program.
 //!
 //! | annotation | shown as |
 //! |---|---|
@@ -40,7 +40,8 @@ use self::raw::{NvtxTable, nvtxDomainRegistration, nvtxRangeId_t};
 use crate::dynamic_library;
 use crate::handle::Handle;
 
-/// The library's functions, or the reason why there are none. The default domain's annotations are its methods.
+/// The library's functions, or the reason why there are none. The default domain's annotations are its
+/// methods.
 ///
 /// A clone costs a reference count.
 #[derive(Clone, Debug)]
@@ -51,8 +52,9 @@ pub struct Nvtx {
 impl Nvtx {
     /// The system's library, which is looked for once in a process; without one, annotations do nothing.
     ///
-    /// Looks for `libnvtx3interop.so.1` and for `libnvToolsExt.so.1`, where the dynamic loader does, in toolkits
-    /// and in Python environments; first for the one that the environment variable `WARPLOOM_NVTX` names.
+    /// Looks for `libnvtx3interop.so.1` and for `libnvToolsExt.so.1`, where the dynamic loader does, in
+    /// toolkits and in Python environments; first for the one that the environment variable `WARPLOOM_NVTX`
+    /// names.
     #[must_use]
     pub fn load() -> Nvtx {
         static LOADED: OnceLock<Nvtx> = OnceLock::new();

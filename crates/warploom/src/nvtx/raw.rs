@@ -1,7 +1,7 @@
 //! The C interface of NVTX, as far as it is used: a struct and a table of functions.
 //!
-//! For programs with a library of their own ([`Nvtx::from_table`](super::Nvtx::from_table)); other programs do
-//! not need it.
+//! For programs with a library of their own ([`Nvtx::from_table`](super::Nvtx::from_table)); other programs
+//! do not need it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 

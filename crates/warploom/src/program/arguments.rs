@@ -13,8 +13,8 @@ impl CompileOptions {
     ///
     /// [`NvrtcError::VirtualArchitecture`] for a cubin of a virtual architecture, [`NvrtcError::MacroName`],
     /// [`NvrtcError::Registers`], [`NvrtcError::UnsupportedOption`] for options of libNVVM alone,
-    /// [`NvrtcError::UnsafeOption`] for raw options that read precompiled headers, and [`NvrtcError::Zero`] for a
-    /// text with a zero in it.
+    /// [`NvrtcError::UnsafeOption`] for raw options that read precompiled headers, and [`NvrtcError::Zero`]
+    /// for a text with a zero in it.
     pub fn arguments(&self, target: Target) -> Result<Vec<CString>> {
         Ok(self.words(target)?)
     }

@@ -78,8 +78,8 @@ impl ObjectCode {
     /// # Errors
     ///
     /// [`LibraryError::NulInText`](crate::LibraryError::NulInText) for a zero before the end, and
-    /// [`LibraryError::BinaryText`](crate::LibraryError::BinaryText) for a text that a driver would take for a
-    /// cubin or a fatbin.
+    /// [`LibraryError::BinaryText`](crate::LibraryError::BinaryText) for a text that a driver would take for
+    /// a cubin or a fatbin.
     pub fn from_ptx(name: &str, text: impl AsRef<str>) -> Result<ObjectCode> {
         let text = text.as_ref().trim_end_matches('\0');
         check_text(text.as_bytes())?;

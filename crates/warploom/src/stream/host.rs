@@ -19,8 +19,8 @@ impl Stream {
     ///
     /// The function must not call CUDA; the driver answers `CUDA_ERROR_NOT_PERMITTED`. It may drop or close
     /// anything: buffers, streams, graphs and the like are freed by a thread of the library's own, soon
-    /// after, and a failure is reported like one in a `drop`; see [`reclaim`](crate::graph::reclaim). Functions of all streams may have to share one thread, so that one
-    /// that waits holds up others.
+    /// after, and a failure is reported like one in a `drop`; see [`reclaim`](crate::graph::reclaim).
+    /// Functions of all streams may have to share one thread, so that one that waits holds up others.
     ///
     /// ```
     /// use warploom::Driver;

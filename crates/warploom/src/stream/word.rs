@@ -18,9 +18,9 @@ use crate::{Context, DeviceAttribute, Driver, Queue, Result, StreamError};
 
 /// A word that streams write and wait for in their order, and that the host reads and writes at any time.
 ///
-/// A stream that waits for a word starts nothing later until the comparison holds. So the host can release work
-/// that is enqueued already, and streams of different devices can signal each other without an event. Writes of
-/// a stream before it writes a word are visible to work behind a wait that sees the new value.
+/// A stream that waits for a word starts nothing later until the comparison holds. So the host can release
+/// work that is enqueued already, and streams of different devices can signal each other without an event.
+/// Writes of a stream before it writes a word are visible to work behind a wait that sees the new value.
 ///
 /// The memory is page-locked and belongs to the context. A word may be dropped while streams still use it: it
 /// is used for another only when they are done. A stream whose value never comes waits for good.
@@ -179,7 +179,8 @@ impl<V: WordValue> StreamWord<V> {
         unsafe { V::load(with_exposed_provenance_mut(self.as_raw() as usize)) }
     }
 
-    /// Sets the value now, from the host. Writes of the host before it are visible to streams that wait for it.
+    /// Sets the value now, from the host. Writes of the host before it are visible to streams that wait for
+    /// it.
     pub fn store(&self, value: V) {
         // SAFETY: as above.
         unsafe { V::store(with_exposed_provenance_mut(self.as_raw() as usize), value) };
@@ -300,7 +301,8 @@ fn give_back_after(stream: &Stream, word: &Arc<Word>, home: &Context) {
     let other = (stream.context() != home).then(|| home.clone());
     let callback = Callback::new(stream.context(), move || drop((kept, other)));
     let driver = stream.driver();
-    // SAFETY: `host_function` takes any number for an argument, and finds nothing under one that is not waiting.
+    // SAFETY: `host_function` takes any number for an argument, and finds nothing under one that is not
+    // waiting.
     let launch = |raw| unsafe { driver.cuLaunchHostFunc(raw, Some(callback::host_function), callback.data()) };
     if stream.with_raw(launch).is_ok_and(|launched| launched.is_ok()) {
         return;

@@ -66,6 +66,14 @@ impl Stage {
             Ok(())
         })
     }
+
+    /// Asserts that taking away all access waits at the gate, and that the kernel behind it did its work.
+    fn clearing_ends_behind(&self, gate: Gate) -> TestResult {
+        self.ends_behind(&gate, "clear", || self.pool.peers().clear())?;
+        drop(gate);
+        assert_eq!(self.values.download(&self.home)?, [2.0, 4.0]);
+        Ok(())
+    }
 }
 
 /// An operation that takes 1 out of a set of 1 and 2, and its result.
@@ -138,10 +146,7 @@ fn work_of_every_context_of_a_device_is_waited_for() -> TestResult {
     let mut stage = Stage::with(|driver| driver.device(1)?.create_context(ContextOptions::new()))?;
     let gate = Gate::close(&stage.far)?;
     stage.launch()?;
-    stage.ends_behind(&gate, "clear", || stage.pool.peers().clear())?;
-    drop(gate);
-    assert_eq!(stage.values.download(&stage.home)?, [2.0, 4.0]);
-    Ok(())
+    stage.clearing_ends_behind(gate)
 }
 
 /// A graph that is launched on a stream of the pool's own device, with a node that runs on another.
@@ -157,10 +162,7 @@ fn a_node_of_another_device_is_waited_for() -> TestResult {
     let exec = graph.instantiate()?;
     let gate = Gate::close(&stage.home)?;
     exec.launch(&stage.home)?;
-    stage.ends_behind(&gate, "clear", || stage.pool.peers().clear())?;
-    drop(gate);
-    assert_eq!(stage.values.download(&stage.home)?, [2.0, 4.0]);
-    Ok(())
+    stage.clearing_ends_behind(gate)
 }
 
 /// The same for a kernel that was captured on a stream of the other device.
@@ -175,10 +177,7 @@ fn captured_work_of_another_device_is_waited_for() -> TestResult {
     let exec = capture.end()?.instantiate()?;
     let gate = Gate::close(&stage.home)?;
     exec.launch(&stage.home)?;
-    stage.ends_behind(&gate, "clear", || stage.pool.peers().clear())?;
-    drop(gate);
-    assert_eq!(stage.values.download(&stage.home)?, [2.0, 4.0]);
-    Ok(())
+    stage.clearing_ends_behind(gate)
 }
 
 /// Devices that have not used memory of this one are not waited for, and nothing more is asked of the driver.

@@ -1,7 +1,7 @@
 //! Memory that a function allocates on the stack of its thread.
 //!
-//! It lies behind the function's variables, up to an end that each lane has for itself, and functions that are
-//! called lie behind it. On hardware stacks grow downwards; nothing but addresses shows that. Any size is
+//! It lies behind the function's variables, up to an end that each lane has for itself, and functions that
+//! are called lie behind it. On hardware stacks grow downwards; nothing but addresses shows that. Any size is
 //! granted, as on an H200; an access beyond the stack faults.
 
 use crate::device::host::Host;

@@ -42,7 +42,8 @@ pub(super) fn memory_order(modifiers: &mut Modifiers) -> bool {
     strong
 }
 
-/// Checks how a load or a store is ordered and cached, for the space that it names; the assembler takes no others.
+/// Checks how a load or a store is ordered and cached, for the space that it names; the assembler takes no
+/// others.
 fn check_order(words: &[&str]) -> Decoded {
     let has = |word: &str| words.contains(&word);
     let count = |all: &[&str]| words.iter().filter(|word| all.contains(*word)).count();

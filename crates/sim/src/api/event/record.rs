@@ -2,16 +2,18 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;
+use std::sync::atomic::Ordering;
 
 use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
 use super::find;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle};
-use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, OUT_OF_RESOURCES, Status};
 use crate::machine::call::Call;
 use crate::machine::event::Event;
 use crate::machine::world::World;
+use crate::memory::RecordState;
 
 pub(crate) fn cuEventRecord(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>) -> Status {
     record(call, event, stream, false)
@@ -33,8 +35,20 @@ fn record(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>, is_
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
     call.check_legacy(&mut world, queue)?;
-    world.record_event(queue, handle)?;
-    call.get_going(&mut world, queue)
+    match world.record_event(queue, handle) {
+        Err(OUT_OF_RESOURCES) => {
+            // As many records are in flight as other processes can see; the oldest are waited for.
+            let pending = world.events().get(handle).and_then(|event| event.record?.op);
+            call.wait(&mut world, pending.as_slice())?;
+            let queue = call.queue(&mut world, stream)?;
+            let again = world.record_event(queue, handle);
+            again.map_err(|code| call.refuse(code, "other processes have too many records of the event in flight"))?;
+        }
+        recorded => recorded?,
+    }
+    call.get_going(&mut world, queue)?;
+    call.publish_record(&mut world, handle);
+    Ok(())
 }
 
 /// `CU_EVENT_RECORD_EXTERNAL`: only while a stream is captured.
@@ -59,11 +73,17 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     call.check_unsafe(&mut world)?;
     let Some(Event { context, record, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, pending) = (*context, record.filter(|record| record.time.is_none()).and_then(|record| record.op));
-    let is_reached = pending.is_none_or(|op| call.core().query(&mut world, &[op]));
+    let is_reached = if world.foreign_progress(handle).is_some() {
+        call.core().query(&mut world, pending.as_slice());
+        world.foreign_progress(handle).is_none_or(|state| state == RecordState::Reached)
+    } else {
+        pending.is_none_or(|op| call.core().query(&mut world, &[op]))
+    };
     learn(&mut world, context, handle, pending.is_some())?;
     if !is_reached {
         return Err(NOT_READY);
     }
+    world.host_learns_foreign_record(handle);
     world.host_saw_event(handle);
     world.host_learns_event(handle);
     Ok(())
@@ -74,7 +94,22 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     let handle = find(call, &world, event.address())?;
     call.check_event(&mut world, handle, true)?;
     call.check_unsafe(&mut world)?;
+    if let Some((op, given_up)) = world.await_foreign_record(handle) {
+        let waited = call.wait(&mut world, &[op]);
+        given_up.store(true, Ordering::Relaxed);
+        waited?;
+        world.host_learns_foreign_record(handle);
+        let Some(event) = world.events().get(handle) else { return Ok(()) };
+        let context = event.context;
+        return world.look(context);
+    }
+    let is_foreign = world.foreign_progress(handle).is_some();
     let Some(Event { context, record, clock, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
+    if is_foreign {
+        let context = *context;
+        world.host_learns_foreign_record(handle);
+        return world.healthy(context);
+    }
     let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;
     world.host_learns(&known);
@@ -83,8 +118,8 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     learn(&mut world, context, handle, op.is_some())
 }
 
-/// Fails with the fault of an event's context, if the host knows of it, or learns of it now: by waiting for the
-/// event, or by seeing it reached after the fault.
+/// Fails with the fault of an event's context, if the host knows of it, or learns of it now: by waiting for
+/// the event, or by seeing it reached after the fault.
 fn learn(world: &mut World, context: ContextHandle, event: EventHandle, waits: bool) -> Status {
     let record = world.events().get(event).and_then(|event| event.record);
     if waits || record.is_some_and(|record| record.follows_fault) {

@@ -31,8 +31,8 @@ fn check_options(call: &Call<'_>, names: Ptr<CUlibraryOption>, count: c_uint) ->
 }
 
 /// Needs no context. The code for the current device, or for the first, is compiled now; other code when a
-/// device needs it. Code that cannot be compiled is loaded, too, with the compiler's log; the error comes from
-/// the calls that ask for a kernel, a module or a variable, as on an H200.
+/// device needs it. Code that cannot be compiled is loaded, too, with the compiler's log; the error comes
+/// from the calls that ask for a kernel, a module or a variable, as on an H200.
 fn load(
     call: &Call<'_>,
     out: Ptr<CUlibrary>,

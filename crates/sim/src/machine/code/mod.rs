@@ -138,8 +138,8 @@ impl Code {
         Ok(handle)
     }
 
-    /// Adds a library with its program for an architecture, if it could be compiled; `None` if all handles are
-    /// used.
+    /// Adds a library with its program for an architecture, if it could be compiled; `None` if all handles
+    /// are used.
     pub(crate) fn add_library(
         &mut self,
         image: Result<Image, Refusal>,

@@ -22,7 +22,9 @@ use crate::machine::destructor::Destructor;
 use crate::machine::pool::Freed;
 use crate::machine::stream::Traits;
 use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
-use crate::memory::{MemoryOp, Migration, Side, SimAddress, StagedBlock, Touch, Transfer};
+use crate::memory::{
+    AwaitedRecord, MemoryOp, Migration, PendingRecord, RecordState, Side, SimAddress, StagedBlock, Touch, Transfer,
+};
 use crate::process::sleep::Mark;
 
 /// The stream that a queue belongs to.
@@ -57,6 +59,14 @@ pub(crate) enum Work<S> {
     Record {
         event: EventHandle,
         serial: u64,
+        /// Tells other processes when the record is reached, of an event for several processes.
+        shared: Option<Box<PendingRecord>>,
+    },
+    /// Waits for the record of another process, which becomes a record of the event here.
+    AwaitRecord {
+        event: EventHandle,
+        serial: u64,
+        record: Box<AwaitedRecord>,
     },
     Memory(MemoryOp),
     /// Host bytes that were taken when the call was made.
@@ -130,6 +140,7 @@ impl<S> Work<S> {
             Work::StagedBlock(block) => staged(block.block.to, &block.bytes),
             Work::Join
             | Work::Record { .. }
+            | Work::AwaitRecord { .. }
             | Work::HostFunction { .. }
             | Work::Callback { .. }
             | Work::Migrate(_)
@@ -169,6 +180,11 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
                     return Step::Park;
                 }
             }
+            Work::AwaitRecord { record, .. } => {
+                if !record.is_over() {
+                    return Step::Park;
+                }
+            }
             Work::Staged { to, bytes } => to.put(bytes),
             Work::StagedBlock(staged) => staged.put(),
             Work::HostFunction { function, data, slept, .. } => {
@@ -200,6 +216,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             Work::Join
             | Work::Record { .. }
+            | Work::AwaitRecord { .. }
             | Work::Release(_)
             | Work::HostFunction { .. }
             | Work::Callback { .. }
@@ -235,7 +252,11 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
     }
 
     fn polls(&self) -> bool {
-        matches!(self, Work::Memory(MemoryOp::WaitValue { .. }))
+        matches!(self, Work::Memory(MemoryOp::WaitValue { .. }) | Work::AwaitRecord { .. })
+    }
+
+    fn waits_for_process(&self) -> bool {
+        matches!(self, Work::AwaitRecord { record, .. } if matches!(record.state(), RecordState::PendingIn(_)))
     }
 
     fn is_short(&self) -> bool {
@@ -250,6 +271,9 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             // Other threads ask what it waits for while someone looks.
             Work::Memory(op @ MemoryOp::WaitValue { .. }) => Work::Memory(op.clone()),
+            Work::AwaitRecord { event, serial, record } => {
+                Work::AwaitRecord { event: *event, serial: *serial, record: record.clone() }
+            }
             Work::Task(_) => std::mem::replace(self, Work::Away),
             _ => std::mem::replace(self, Work::Join),
         }
@@ -259,6 +283,15 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             Work::Join => "a wait for another stream".to_owned(),
             Work::Record { event, .. } => format!("the record of event {event:?}"),
+            Work::AwaitRecord { event, record, .. } => match record.state() {
+                RecordState::PendingIn(pid) => format!("the record of event {event:?} by process {pid}"),
+                RecordState::Lost(pid) => {
+                    format!("the record of event {event:?} by process {pid}, which ended before it was reached")
+                }
+                RecordState::PendingHere | RecordState::Reached => {
+                    format!("the record of event {event:?} through another handle")
+                }
+            },
             Work::Memory(op) => op.describe(),
             Work::Staged { to, bytes } => format!("a copy of {} host bytes to {:#x}", bytes.len(), to.address()),
             Work::StagedBlock(staged) => {

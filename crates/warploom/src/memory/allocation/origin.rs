@@ -16,6 +16,22 @@ use crate::memory::uses::Uses;
 use crate::{Context, Stream};
 
 impl Allocation {
+    /// Memory that no stream has used yet. Inlined, so that an allocation is built in its place.
+    #[inline(always)]
+    fn new((address, bytes): (CUdeviceptr, usize), is_pinned: bool, owner: Owner, mark: Mark) -> Allocation {
+        Allocation {
+            address,
+            bytes,
+            is_pinned,
+            is_pieced: false,
+            owner,
+            uses: Uses::default(),
+            managed: ManagedState::default(),
+            host_borrows: HostBorrows::default(),
+            _mark: mark,
+        }
+    }
+
     /// Memory of a stream-ordered resource, which gets it back.
     ///
     /// # Safety
@@ -31,17 +47,7 @@ impl Allocation {
     ) -> Allocation {
         let mark = mark(home.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
         let owner = Owner::Ordered { resource, home };
-        Allocation {
-            address,
-            bytes,
-            is_pinned,
-            is_pieced: false,
-            owner,
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: mark,
-        }
+        Allocation::new((address, bytes), is_pinned, owner, mark)
     }
 
     /// Memory of a cache, which gets it back.
@@ -57,17 +63,7 @@ impl Allocation {
         lease: Lease,
     ) -> Allocation {
         let mark = mark(lease.home().context(), || (Kind::Memory { resource: lease.below().name() }, address, bytes));
-        Allocation {
-            address,
-            bytes,
-            is_pinned,
-            is_pieced: false,
-            owner: Owner::Leased(lease),
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: mark,
-        }
+        Allocation::new((address, bytes), is_pinned, Owner::Leased(lease), mark)
     }
 
     /// Memory of a resource that allocates at once, which gets it back.
@@ -82,17 +78,7 @@ impl Allocation {
         let is_pinned = resource.is_pinned();
         let mark = mark(resource.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
         let owner = Owner::Synchronous { resource };
-        Allocation {
-            address,
-            bytes,
-            is_pinned,
-            is_pieced: false,
-            owner,
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: mark,
-        }
+        Allocation::new((address, bytes), is_pinned, owner, mark)
     }
 
     /// Memory that a node of a graph allocates.
@@ -106,17 +92,7 @@ impl Allocation {
         home: Stream,
     ) -> Allocation {
         let mark = mark(home.context(), || (Kind::Memory { resource: "GraphPool" }, address, bytes));
-        Allocation {
-            address,
-            bytes,
-            is_pinned: false,
-            is_pieced: false,
-            owner: Owner::Graph { capture, home },
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: mark,
-        }
+        Allocation::new((address, bytes), false, Owner::Graph { capture, home }, mark)
     }
 
     /// Memory that other code owns.
@@ -126,30 +102,20 @@ impl Allocation {
     /// The bytes are there, in the context, for as long as `keeps` lives; without it, for as long as the
     /// value and the work enqueued with it.
     pub(in crate::memory) unsafe fn foreign(
-        (address, bytes): (CUdeviceptr, usize),
+        memory: (CUdeviceptr, usize),
         context: &Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
     ) -> Allocation {
         let owner = Owner::Other { context: context.clone(), keeps };
-        Allocation {
-            address,
-            bytes,
-            is_pinned: false,
-            is_pieced: false,
-            owner,
-            uses: Uses::default(),
-            managed: ManagedState::default(),
-            host_borrows: HostBorrows::default(),
-            _mark: Mark::default(),
-        }
+        Allocation::new(memory, false, owner, Mark::default())
     }
 
     /// Memory of the host that the program has registered with the driver, and unregisters itself.
     ///
     /// # Safety
     ///
-    /// The bytes are there, and registered in the context, for as long as the value and the work enqueued with
-    /// it.
+    /// The bytes are there, and registered in the context, for as long as the value and the work enqueued
+    /// with it.
     pub(in crate::memory) unsafe fn registered(memory: (CUdeviceptr, usize), context: &Context) -> Allocation {
         // SAFETY: the caller's promise is the one that is asked for.
         let mut allocation = unsafe { Allocation::foreign(memory, context, None) };

@@ -5,7 +5,8 @@
 
 use super::device::same_length;
 use super::host::{COPY, READ_DURING_CALLS};
-use super::rows::{Endpoint, descriptor};
+use super::planes::Endpoint;
+use super::rows::descriptor;
 use crate::memory::rows::{Grid, Rows, RowsMut};
 use crate::memory::staging::{self, Pieces};
 use crate::{DeviceCopy, Queue, Result, Stream};

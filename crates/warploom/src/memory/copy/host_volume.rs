@@ -5,7 +5,8 @@
 
 use super::device::same_length;
 use super::host::{COPY, READ_DURING_CALLS};
-use super::volume::{Planes, descriptor};
+use super::planes::Planes;
+use super::volume::descriptor;
 use crate::memory::staging::{self, Pieces};
 use crate::memory::volume::{Block, Volume, VolumeMut};
 use crate::{DeviceCopy, Queue, Result, Stream};
@@ -72,8 +73,8 @@ impl<T: DeviceCopy> Volume<'_, T> {
             block.allocation.meet(stream)?;
             let copy = descriptor::<T>(Planes::packed(lent.as_mut_ptr(), block), Planes::of::<T>(block), block);
             let _current = block.allocation.current_for(stream)?;
-            // SAFETY: both have these planes; the device's are there in the order of the stream, and the host's
-            // are nobody else's until `finish` knows that they are no longer needed.
+            // SAFETY: both have these planes; the device's are there in the order of the stream, and the
+            // host's are nobody else's until `finish` knows that they are no longer needed.
             let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy3DAsync_v2(&raw const copy, raw) });
             lent = stream.finish(lent, enqueued)?;
         }

@@ -7,6 +7,7 @@
 //! | `pinned`, `pinned_return` | copies from and to page-locked memory that the host does not wait for |
 //! | `rows`, `host_rows` | the same for rows of a pitched layout |
 //! | `volume`, `host_volume` | the same for planes of such rows |
+//! | `planes` | ends and descriptors of copies of rows and planes |
 //! | `options`, `with_options` | copies with a source order and location hints |
 //! | `batch` | many copies in one driver call |
 //! | `transfer` | copies of a [`Mesh`](crate::Mesh), ordered after earlier work on both ends |
@@ -22,6 +23,7 @@ mod linear;
 mod options;
 mod pinned;
 mod pinned_return;
+mod planes;
 mod rows;
 mod transfer;
 mod volume;

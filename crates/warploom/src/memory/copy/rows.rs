@@ -1,48 +1,19 @@
 //! Copies of rows between device memory.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
-use std::ffi::c_void;
-use std::ptr::{null_mut, with_exposed_provenance_mut};
+use std::ptr::null_mut;
 
-use warploom_driver::sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUdeviceptr, CUmemorytype};
+use warploom_driver::sys::types::CUDA_MEMCPY2D;
 
-use super::device::reachable;
-use crate::memory::allocation::Allocation;
+use super::planes::{self, Endpoint, Planes, enqueue_between};
 use crate::memory::rows::{Grid, Rows, RowsMut};
 use crate::memory::slice::Span;
-use crate::memory::uses::Access;
 use crate::{CopyError, DeviceCopy, Queue, Result, Stream};
-
-/// One end of a copy of rows, as the driver takes it: all in bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Endpoint {
-    pub(super) memory: CUmemorytype,
-    pub(super) device: CUdeviceptr,
-    pub(super) host: *mut c_void,
-    pub(super) pitch: usize,
-}
 
 impl Endpoint {
     /// Rows of an allocation.
     pub(super) fn of<T>(grid: &Grid<'_>) -> Endpoint {
         Endpoint::at(grid.allocation(), grid.address(), grid.pitch() * size_of::<T>())
-    }
-
-    /// Rows at an address of an allocation. Page-locked memory is named as the host's, since memory of the
-    /// host's pools is refused otherwise.
-    pub(super) fn at(allocation: &Allocation, address: CUdeviceptr, pitch: usize) -> Endpoint {
-        if allocation.is_pinned() {
-            let host = with_exposed_provenance_mut(address as usize);
-            Endpoint { memory: CUmemorytype::CU_MEMORYTYPE_HOST, device: 0, host, pitch }
-        } else {
-            Endpoint { memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, device: address, host: null_mut(), pitch }
-        }
-    }
-
-    /// Rows on the host, one directly behind the other.
-    pub(super) fn packed<T>(host: *mut T, width: usize) -> Endpoint {
-        let (memory, pitch) = (CUmemorytype::CU_MEMORYTYPE_HOST, width * size_of::<T>());
-        Endpoint { memory, device: 0, host: host.cast(), pitch }
     }
 }
 
@@ -87,7 +58,8 @@ impl<T: DeviceCopy> Rows<'_, T> {
             let (source, destination) = ((from.width(), from.height()), (to.width(), to.height()));
             return Err(CopyError::ShapeMismatch { source_shape: source, destination_shape: destination }.into());
         }
-        copy::<T>(&to, &from, queue.stream())
+        let (stream, is_empty) = (queue.stream(), from.values() == 0);
+        planes::copy(to.allocation(), from.allocation(), is_empty, stream, || enqueue::<T>(&to, &from, stream))
     }
 }
 
@@ -102,20 +74,6 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
     }
 }
 
-fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
-    reachable(to.allocation(), from.allocation(), stream)?;
-    if from.values() == 0 {
-        return Ok(());
-    }
-    from.allocation().meet(stream)?;
-    to.allocation().meet(stream)?;
-    let (_source, _destination) = (from.allocation().current_for(stream)?, to.allocation().current_for(stream)?);
-    enqueue::<T>(to, from, stream)?;
-    from.allocation().did(stream, Access::Read);
-    to.allocation().did(stream, Access::Write);
-    Ok(())
-}
-
 /// Copies a checked range that is not empty, of memory that the stream may use.
 pub(in crate::memory) fn copy_as_row(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (to, from) = (Grid::of_bytes(to, bytes), Grid::of_bytes(from, bytes));
@@ -125,40 +83,16 @@ pub(in crate::memory) fn copy_as_row(to: Span<'_>, from: Span<'_>, bytes: usize,
 /// Enqueues a checked copy that is not empty, of memory that the stream may use.
 fn enqueue<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation().context(), to.allocation().context());
-    let driver = source.driver();
-    let copy = descriptor::<T>(Endpoint::of::<T>(to), Endpoint::of::<T>(from), from);
+    let (to, from, grid) = (Endpoint::of::<T>(to), Endpoint::of::<T>(from), from);
     if source == destination {
+        let copy = descriptor::<T>(to, from, grid);
         // SAFETY: both have these rows, and are there in the order of the stream, which is alive. They do not
         // overlap: rows that can be written share no byte with others.
-        return stream.enqueue(|raw| unsafe { driver.cuMemcpy2DAsync_v2(&raw const copy, raw) });
+        return stream.enqueue(|raw| unsafe { source.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
     }
-    let copy = CUDA_MEMCPY3D_PEER {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcZ: 0,
-        srcLOD: 0,
-        srcMemoryType: copy.srcMemoryType,
-        srcHost: copy.srcHost,
-        srcDevice: copy.srcDevice,
-        srcArray: null_mut(),
-        srcContext: source.as_raw(),
-        srcPitch: copy.srcPitch,
-        srcHeight: copy.Height,
-        dstXInBytes: 0,
-        dstY: 0,
-        dstZ: 0,
-        dstLOD: 0,
-        dstMemoryType: copy.dstMemoryType,
-        dstHost: copy.dstHost,
-        dstDevice: copy.dstDevice,
-        dstArray: null_mut(),
-        dstContext: destination.as_raw(),
-        dstPitch: copy.dstPitch,
-        dstHeight: copy.Height,
-        WidthInBytes: copy.WidthInBytes,
-        Height: copy.Height,
-        Depth: 1,
-    };
-    // SAFETY: as above; each address belongs to the context given with it, which is alive.
-    stream.enqueue(|raw| unsafe { driver.cuMemcpy3DPeerAsync(&raw const copy, raw) })
+    let (width, height) = (grid.width() * size_of::<T>(), grid.height());
+    let plane = |rows| Planes { rows, height };
+    let copy = planes::descriptor(plane(to), plane(from), (width, height, 1));
+    // SAFETY: as above; each end belongs to its context.
+    unsafe { enqueue_between(&copy, destination, source, stream) }
 }

@@ -1,23 +1,11 @@
 //! Copies of volumes between device memory.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
-use std::ptr::null_mut;
+use warploom_driver::sys::types::CUDA_MEMCPY3D;
 
-use warploom_driver::sys::types::{CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER};
-
-use super::device::reachable;
-use super::rows::Endpoint;
-use crate::memory::uses::Access;
+use super::planes::{self, Endpoint, Planes, enqueue_between};
 use crate::memory::volume::{Block, Volume, VolumeMut};
 use crate::{CopyError, DeviceCopy, Queue, Result, Stream};
-
-/// One end of a copy of planes.
-#[derive(Clone, Copy)]
-pub(super) struct Planes {
-    rows: Endpoint,
-    /// Rows from plane to plane.
-    height: usize,
-}
 
 impl Planes {
     /// Planes of an allocation.
@@ -35,38 +23,12 @@ impl Planes {
 /// As many values as `block` has, from one end to the other.
 pub(super) fn descriptor<T>(to: Planes, from: Planes, block: &Block<'_>) -> CUDA_MEMCPY3D {
     let (width, height, depth) = block.shape.extent();
-    CUDA_MEMCPY3D {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcZ: 0,
-        srcLOD: 0,
-        srcMemoryType: from.rows.memory,
-        srcHost: from.rows.host,
-        srcDevice: from.rows.device,
-        srcArray: null_mut(),
-        reserved0: null_mut(),
-        srcPitch: from.rows.pitch,
-        srcHeight: from.height,
-        dstXInBytes: 0,
-        dstY: 0,
-        dstZ: 0,
-        dstLOD: 0,
-        dstMemoryType: to.rows.memory,
-        dstHost: to.rows.host,
-        dstDevice: to.rows.device,
-        dstArray: null_mut(),
-        reserved1: null_mut(),
-        dstPitch: to.rows.pitch,
-        dstHeight: to.height,
-        WidthInBytes: width * size_of::<T>(),
-        Height: height,
-        Depth: depth,
-    }
+    planes::descriptor(to, from, (width * size_of::<T>(), height, depth))
 }
 
 impl<T: DeviceCopy> Volume<'_, T> {
-    /// Copies everything to a volume of the same extent elsewhere, which may be on another device, in the order
-    /// of `queue`. The distances between rows and between planes may differ.
+    /// Copies everything to a volume of the same extent elsewhere, which may be on another device, in the
+    /// order of `queue`. The distances between rows and between planes may differ.
     ///
     /// # Errors
     ///
@@ -83,7 +45,8 @@ impl<T: DeviceCopy> Volume<'_, T> {
         if source_extent != destination_extent {
             return Err(CopyError::ExtentMismatch { source_extent, destination_extent }.into());
         }
-        copy::<T>(&to, &from, queue.stream())
+        let (stream, is_empty) = (queue.stream(), from.shape.values() == 0);
+        planes::copy(to.allocation, from.allocation, is_empty, stream, || enqueue::<T>(&to, &from, stream))
     }
 }
 
@@ -98,57 +61,16 @@ impl<T: DeviceCopy> VolumeMut<'_, T> {
     }
 }
 
-fn copy<T>(to: &Block<'_>, from: &Block<'_>, stream: &Stream) -> Result<()> {
-    reachable(to.allocation, from.allocation, stream)?;
-    if from.shape.values() == 0 {
-        return Ok(());
-    }
-    from.allocation.meet(stream)?;
-    to.allocation.meet(stream)?;
-    let (_source, _destination) = (from.allocation.current_for(stream)?, to.allocation.current_for(stream)?);
-    enqueue::<T>(to, from, stream)?;
-    from.allocation.did(stream, Access::Read);
-    to.allocation.did(stream, Access::Write);
-    Ok(())
-}
-
 /// Enqueues a checked copy that is not empty, of memory that the stream may use.
 fn enqueue<T>(to: &Block<'_>, from: &Block<'_>, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
     let copy = descriptor::<T>(Planes::of::<T>(to), Planes::of::<T>(from), from);
     if source == destination {
-        // SAFETY: both have these planes, and are there in the order of the stream, which is alive. They do not
-        // overlap: a volume that can be written shares no byte with others.
+        // SAFETY: both have these planes, and are there in the order of the stream, which is alive. They do
+        // not overlap: a volume that can be written shares no byte with others.
         return stream.enqueue(|raw| unsafe { driver.cuMemcpy3DAsync_v2(&raw const copy, raw) });
     }
-    let copy = CUDA_MEMCPY3D_PEER {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcZ: 0,
-        srcLOD: 0,
-        srcMemoryType: copy.srcMemoryType,
-        srcHost: copy.srcHost,
-        srcDevice: copy.srcDevice,
-        srcArray: null_mut(),
-        srcContext: source.as_raw(),
-        srcPitch: copy.srcPitch,
-        srcHeight: copy.srcHeight,
-        dstXInBytes: 0,
-        dstY: 0,
-        dstZ: 0,
-        dstLOD: 0,
-        dstMemoryType: copy.dstMemoryType,
-        dstHost: copy.dstHost,
-        dstDevice: copy.dstDevice,
-        dstArray: null_mut(),
-        dstContext: destination.as_raw(),
-        dstPitch: copy.dstPitch,
-        dstHeight: copy.dstHeight,
-        WidthInBytes: copy.WidthInBytes,
-        Height: copy.Height,
-        Depth: copy.Depth,
-    };
-    // SAFETY: as above; each address belongs to the context given with it, which is alive.
-    stream.enqueue(|raw| unsafe { driver.cuMemcpy3DPeerAsync(&raw const copy, raw) })
+    // SAFETY: as above; each end belongs to its context.
+    unsafe { enqueue_between(&copy, destination, source, stream) }
 }

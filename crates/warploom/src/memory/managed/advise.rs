@@ -72,8 +72,8 @@ impl Advice {
 
 /// Gives the same advice about all ranges, or about none.
 ///
-/// The driver has no call for several ranges. Each is one, after the advice in force was read where it may have
-/// to be restored: if one of them fails, those before it are taken back.
+/// The driver has no call for several ranges. Each is one, after the advice in force was read where it may
+/// have to be restored: if one of them fails, those before it are taken back.
 ///
 /// ```
 /// use warploom::{Advice, Driver, Host, ManagedMemory, advise};

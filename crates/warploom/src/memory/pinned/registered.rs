@@ -29,8 +29,8 @@ impl Context {
     /// device uses it at the host's address, so that copies from and to it need no staging buffer.
     ///
     /// `body` enqueues work on it as on any other memory. The call returns when the streams that used the
-    /// memory are done, also if `body` panics, so that nothing but the caller uses it afterwards. A graph that
-    /// uses it cannot be launched after that ([`MemoryError::HostBorrowed`]).
+    /// memory are done, also if `body` panics, so that nothing but the caller uses it afterwards. A graph
+    /// that uses it cannot be launched after that ([`MemoryError::HostBorrowed`]).
     ///
     /// Locking pages is dear: for memory that is used again and again, take
     /// [`PinnedMemory`](crate::PinnedMemory).
@@ -63,9 +63,9 @@ impl Context {
     /// # Errors
     ///
     /// Before `body`: [`MemoryError::EmptyBuffer`] for no bytes, and the driver's error:
-    /// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if some of the memory is registered. After it: the driver's
-    /// error of the wait, which may be a failure of that work, or of ending the registration. Then the value
-    /// that `body` returned is dropped.
+    /// `CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED` if some of the memory is registered. After it: the
+    /// driver's error of the wait, which may be a failure of that work, or of ending the registration. Then
+    /// the value that `body` returned is dropped.
     ///
     /// # Aborts
     ///
@@ -139,8 +139,8 @@ impl<T: DeviceCopy> Scope<T> {
     ///
     /// # Safety
     ///
-    /// They are at the address until the scope has ended, and nothing else writes them. If they may be read by
-    /// others, the buffer is not written.
+    /// They are at the address until the scope has ended, and nothing else writes them. If they may be read
+    /// by others, the buffer is not written.
     unsafe fn begin((address, len): (CUdeviceptr, usize), flags: u32, context: &Context) -> Result<Scope<T>> {
         let bytes = len * size_of::<T>(); // of a slice that exists
         if bytes == 0 {

@@ -10,8 +10,8 @@
 //!                 ├─────────────────┬╌╌╌╌╌╌╌╌╌┤   the next of `depth` planes
 //! ```
 //!
-//! The rules of [`Rows`] hold for volumes: two [`VolumeMut`] never share a value, and the gaps are neither read
-//! nor written, but stay borrowed.
+//! The rules of [`Rows`] hold for volumes: two [`VolumeMut`] never share a value, and the gaps are neither
+//! read nor written, but stay borrowed.
 
 mod shape;
 
@@ -104,8 +104,8 @@ impl<'a> Block<'a> {
         Ok(Block { address: self.address + before as CUdeviceptr, shape, ..self })
     }
 
-    /// A piece of its packed bytes, which are whole planes, or whole rows of one, or lie in one row: as a volume
-    /// of bytes.
+    /// A piece of its packed bytes, which are whole planes, or whole rows of one, or lie in one row: as a
+    /// volume of bytes.
     pub(super) fn piece<T>(&self, bytes: Range<usize>) -> Block<'a> {
         let (row, height) = (self.shape.width() * size_of::<T>(), self.shape.height());
         let (plane, start, len) = (row * height, bytes.start, bytes.len());

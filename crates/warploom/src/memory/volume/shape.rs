@@ -87,8 +87,8 @@ impl VolumeShape {
         (plane * self.plane_height + row) * self.pitch + column
     }
 
-    /// Refuses a shape whose rows or planes overlap, or that exceeds `len` values. Distances that mean nothing,
-    /// because there is nothing behind, are those of a packed volume.
+    /// Refuses a shape whose rows or planes overlap, or that exceeds `len` values. Distances that mean
+    /// nothing, because there is nothing behind, are those of a packed volume.
     pub(super) fn inside(self, len: usize) -> Result<VolumeShape> {
         let VolumeShape { width, height, depth, pitch, plane_height } = self;
         if width > pitch {

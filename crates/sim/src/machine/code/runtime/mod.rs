@@ -1,8 +1,8 @@
 //! Functions of the CUDA device runtime, which programs link in from `libcudadevrt.a`.
 //!
 //! The archive has machine code alone, so the simulator has functions of its own in their place, as PTX. They
-//! are linked where the archive was: into a cubin that was linked with it, and into a link that it is added to.
-//! PTX that is loaded without it is refused, as by an H200.
+//! are linked where the archive was: into a cubin that was linked with it, and into a link that it is added
+//! to. PTX that is loaded without it is refused, as by an H200.
 //!
 //! | functions | |
 //! |---|---|
@@ -33,8 +33,8 @@ pub(crate) const COUNT: u32 = 1;
 pub(crate) const ATTRIBUTE: u32 = 2;
 pub(crate) const LIMIT: u32 = 3;
 
-/// Functions with a pointer for one value of the machine: name, the kind of value, true if the value has a number,
-/// bytes of the result.
+/// Functions with a pointer for one value of the machine: name, the kind of value, true if the value has a
+/// number, bytes of the result.
 const VALUES: [(&str, u32, bool, u32); 4] = [
     ("GetDevice", ORDINAL, false, 4),
     ("GetDeviceCount", COUNT, false, 4),
@@ -46,7 +46,8 @@ const VALUES: [(&str, u32, bool, u32); 4] = [
 const CONSTANTS: [(&str, u32); 3] =
     [("DeviceGetCacheConfig", 0), ("DeviceGetSharedMemConfig", 1), ("RuntimeGetVersion", 6000)];
 
-/// Functions for the last error of the thread, and the error that they leave; the highest bit leaves it as it is.
+/// Functions for the last error of the thread, and the error that they leave; the highest bit leaves it as it
+/// is.
 const ERRORS: [(&str, u32); 2] = [("GetLastError", 0), ("PeekAtLastError", 1 << 31)];
 
 const PREFIXES: [&str; 2] = ["cuda", "__cudaCDP2"];
@@ -120,7 +121,8 @@ fn text() -> String {
     text
 }
 
-/// A function that stores a value of the machine: `cudaGetDevice(int*)`, `cudaDeviceGetAttribute(int*, attribute, device)`.
+/// A function that stores a value of the machine: `cudaGetDevice(int*)`,
+/// `cudaDeviceGetAttribute(int*, attribute, device)`.
 fn value(text: &mut String, name: &str, kind: u32, is_numbered: bool, bytes: u32) {
     let device = is_numbered && kind == ATTRIBUTE;
     let parameters = match (is_numbered, device) {

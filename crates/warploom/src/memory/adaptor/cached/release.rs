@@ -57,8 +57,8 @@ impl BlockCache {
     }
 }
 
-/// The stream on which a segment is given back, made to come after all that freed parts of it; `None` if it is
-/// captured.
+/// The stream on which a segment is given back, made to come after all that freed parts of it; `None` if it
+/// is captured.
 fn after_all<'a>(segment: &'a Unused, order: Option<&'a Stream>) -> Result<Option<Cow<'a, Stream>>> {
     let Some(last) = order.or(segment.streams().last()).map(Stream::for_teardown) else { return Ok(None) };
     if capture::any() && (capture::of(&last).is_some() || capture::shadowed(&last)?.is_some()) {
