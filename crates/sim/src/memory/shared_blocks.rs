@@ -6,11 +6,11 @@
 //! with the generation and the size of the allocation that starts there.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
+use std::sync::atomic::Ordering;
 
 use rustix::io::pwrite;
-
-use std::sync::atomic::Ordering;
 
 use super::BLOCK;
 use super::blocks::Block;
@@ -50,11 +50,10 @@ impl SharedBlocks {
         machine: u128,
         device: SharedDevice,
     ) -> io::Result<IpcHandle> {
-        if !self.objects.contains_key(&block.base) {
-            let object = move_block(windows, block, machine, device)?;
-            self.objects.insert(block.base, object);
-        }
-        let object = self.objects.get(&block.base).ok_or(io::ErrorKind::NotFound)?;
+        let object = match self.objects.entry(block.base) {
+            Entry::Occupied(shared) => shared.into_mut(),
+            Entry::Vacant(place) => place.insert(move_block(windows, block, machine, device)?),
+        };
         let part = BlockPart { offset: address - block.base, size, generation };
         let locator = object.locator()?;
         let [size_word, live_word] = [1, 0].map(|word| object.word(part.offset / UNIT * 2 + word));
