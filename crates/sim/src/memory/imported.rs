@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::blocks::Block;
 use super::ipc_handle::{BlockPart, IpcHandle};
-use super::shared_blocks::generation_at;
+use super::shared_blocks::part_at;
 use super::shared_object::{OpenError, SharedDevice, SharedKind, SharedObject};
 use super::window::Window;
 
@@ -47,8 +47,8 @@ pub(crate) enum ImportError {
     /// The allocation is not, or no longer, one of the block.
     #[error("the allocation has been freed")]
     Freed,
-    /// Another allocation is at the place of a freed one.
-    #[error("the allocation has been freed, and another one is at its place")]
+    /// Another allocation is at the place of a freed one, or one of another size.
+    #[error("another allocation is at the place that the handle names")]
     Replaced,
     /// The part is not inside the block.
     #[error("the handle names {size} bytes at {offset}, and the block has {len}")]
@@ -174,8 +174,8 @@ impl ImportedBlock {
     /// The place of a part that the exporter has not freed.
     fn live_part(&self, part: BlockPart) -> Result<ImportedPart, ImportError> {
         let found = self.part(part)?;
-        match generation_at(&self.object, part.offset) {
-            Some(generation) if generation == part.generation => Ok(found),
+        match part_at(&self.object, part.offset) {
+            Some(live) if live == part => Ok(found),
             Some(_) => Err(ImportError::Replaced),
             None => Err(ImportError::Freed),
         }

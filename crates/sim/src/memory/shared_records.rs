@@ -141,7 +141,10 @@ pub(crate) struct PendingRecord {
 
 impl Drop for PendingRecord {
     fn drop(&mut self) {
-        self.records.entry(self.token.0, 0).store(0, Ordering::Release);
+        // A child of `fork` has a copy of this value, and not the work.
+        if std::process::id() == self.records.own.process.pid {
+            self.records.entry(self.token.0, 0).store(0, Ordering::Release);
+        }
     }
 }
 
@@ -211,11 +214,11 @@ mod tests {
         assert!(here.pending_elsewhere().is_none());
         let own = here.begin().expect("room");
         assert!(here.pending_elsewhere().is_none(), "an opener knows of its own records");
-        let elsewhere = seen_by(&here, parent());
+        let elsewhere = seen_by(&here, here.own.process);
         let awaited = elsewhere.pending_elsewhere().expect("a record is pending");
         let (old, new) = (elsewhere.begin().expect("room"), elsewhere.begin().expect("room"));
         let theirs = here.pending_elsewhere().expect("two are pending");
-        assert_eq!(theirs.recorders().collect::<Vec<_>>(), [Recorder::Living(parent().pid)]);
+        assert_eq!(theirs.recorders().collect::<Vec<_>>(), [Recorder::Own]);
         drop(new);
         assert!(theirs.is_over(), "an older record does not count");
         assert!(!awaited.is_over());
@@ -223,6 +226,10 @@ mod tests {
         assert!(awaited.is_over());
         drop(old);
         assert!(here.pending_elsewhere().is_none());
+        let other = seen_by(&here, parent()).begin().expect("room");
+        let theirs = here.pending_elsewhere().expect("it is pending");
+        assert_eq!(theirs.recorders().collect::<Vec<_>>(), [Recorder::Living(parent().pid)]);
+        drop(other);
     }
 
     #[test]
@@ -236,6 +243,14 @@ mod tests {
         awaited.given_up().store(true, Ordering::Relaxed);
         assert!(awaited.is_over());
         drop(pending);
+    }
+
+    #[test]
+    fn a_copy_of_another_process_does_not_end_a_record() {
+        let records = records();
+        let copied = seen_by(&records, parent()).begin().expect("room");
+        drop(copied);
+        assert!(records.pending_elsewhere().is_some());
     }
 
     #[test]

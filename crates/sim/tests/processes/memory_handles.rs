@@ -10,7 +10,7 @@ use warploom_sys::types::{CUpointer_attribute as Attribute, CUresult};
 use warploom_testkit::process::{Channel, Child, run_part};
 use warploom_testkit::{Gate, MACHINE, Primary, Stream, TestResult, answers, call, driver_tests, open};
 
-use crate::handles::{Bytes, LAZY, code, fill, filled, memory_handle, open_memory, read};
+use crate::handles::{Bytes, INTERPROCESS, LAZY, code, event, fill, filled, memory_handle, open_memory, read};
 
 const ENTRY: &str = "memory_handles::child";
 const MIB: usize = 1 << 20;
@@ -28,6 +28,7 @@ fn child() -> TestResult {
         ("reset", reset),
         ("write later", write_later),
         ("leak", leak),
+        ("leave nothing", leave_nothing),
     ])
 }
 
@@ -171,6 +172,49 @@ fn leak(driver: &Driver, parent: &Channel) -> TestResult {
     parent.signal()?;
     parent.wait()?;
     Ok(call!(driver.cuIpcCloseMemHandle(memory))?)
+}
+
+/// The shared objects that this process has open, and the names of shared memory in the system.
+fn shared_files() -> TestResult<(usize, usize)> {
+    let open = std::fs::read_dir("/proc/self/fd")?.flatten();
+    let links = open.filter_map(|file| std::fs::read_link(file.path()).ok());
+    let objects = links.filter(|link| link.to_string_lossy().contains("warploom shared object")).count();
+    let named = std::fs::read_dir("/dev/shm")?.flatten();
+    let ours = named.filter(|file| file.file_name().to_string_lossy().contains("warploom")).count();
+    Ok((objects, ours))
+}
+
+/// Shares an event and memory, and gives both back.
+fn leave_nothing(driver: &Driver, parent: &Channel) -> TestResult {
+    let _primary = Primary::of(driver, 0)?;
+    let (memory, event) = (filled(driver, 4096, 7)?, event(driver, INTERPROCESS)?);
+    parent.send(&memory_handle(driver, memory)?, &[])?;
+    parent.wait()?;
+    assert_eq!(shared_files()?, (2, 0), "the block and the event");
+    call!(driver.cuMemFree_v2(memory))?;
+    call!(driver.cuEventDestroy_v2(event))?;
+    assert_eq!(shared_files()?, (0, 0));
+    let theirs = open_memory(driver, parent.receive_array()?, LAZY)?;
+    assert_eq!(shared_files()?, (1, 0));
+    call!(driver.cuIpcCloseMemHandle(theirs))?;
+    assert_eq!(shared_files()?, (0, 0));
+    Ok(())
+}
+
+#[test]
+fn nothing_is_left_behind_by_what_was_given_back() -> TestResult {
+    let (_machine, driver) = open(Topology::preset(MACHINE)?, Mode::Threads)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let child = Child::start(driver, ENTRY, "leave nothing")?;
+    let opened = open_memory(driver, child.channel().receive_array()?, LAZY)?;
+    child.channel().signal()?;
+    let own = filled(driver, 4096, 7)?;
+    child.channel().send(&memory_handle(driver, own)?, &[])?;
+    child.join()?;
+    call!(driver.cuIpcCloseMemHandle(opened))?;
+    call!(driver.cuMemFree_v2(own))?;
+    Ok(())
 }
 
 driver_tests! {
