@@ -1,4 +1,6 @@
-//! A simulated driver that takes any bytes as code.
+//! A simulated driver that takes any bytes as code, and as data of other processes.
+
+pub mod shared;
 
 use std::ptr::null_mut;
 use std::sync::OnceLock;

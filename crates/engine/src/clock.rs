@@ -80,6 +80,12 @@ impl VectorClock {
         self.marked = other.marked;
     }
 
+    /// The newest step of each timeline that comes before this point.
+    pub fn steps(&self) -> impl Iterator<Item = Epoch> {
+        let counts = self.counts.iter().zip(0..).filter(|(count, _)| **count > 0);
+        counts.map(|(count, timeline)| Epoch { timeline, count: *count })
+    }
+
     /// `true` if a step comes before this point.
     #[must_use]
     pub fn includes(&self, epoch: Epoch) -> bool {

@@ -78,6 +78,11 @@ impl Known {
         self.clock.copy_from(&other.clock);
     }
 
+    /// The newest step of each timeline that is known to be over.
+    pub fn steps(&self) -> impl Iterator<Item = Epoch> {
+        self.clock.steps()
+    }
+
     /// `true` if a step is known to be over.
     #[must_use]
     pub fn includes(&self, epoch: Epoch) -> bool {

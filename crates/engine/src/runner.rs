@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,12 @@ pub struct Runner<S: State> {
     /// One for each executor: there may be work in its lane.
     lanes: Vec<Condvar>,
     stopping: AtomicBool,
+    /// Pieces of work that run now with the state unlocked, other than code of the program.
+    performing: AtomicUsize,
+    /// Calls of [`Runner::quiesce`] in progress; no work starts meanwhile.
+    holds: AtomicUsize,
+    /// Work ended while a call waited for it, or the last such call is over.
+    quiet: Condvar,
     executors: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -82,6 +88,9 @@ impl<S: State> Runner<S> {
             progress: Condvar::new(),
             lanes,
             stopping: AtomicBool::new(false),
+            performing: AtomicUsize::new(0),
+            holds: AtomicUsize::new(0),
+            quiet: Condvar::new(),
             executors: Mutex::new(Vec::new()),
         }
     }
@@ -164,11 +173,7 @@ impl<S: State> Runner<S> {
 
     /// Runs a started op with the lock released, and books the outcome.
     fn run(&self, state: &mut Guard<'_, S>, id: OpId, mut work: S::Work) {
-        let step = if state.starts(id, &mut work) {
-            MutexGuard::unlocked(state, || (self.perform)(&mut work))
-        } else {
-            Step::Done
-        };
+        let step = if state.starts(id, &mut work) { self.perform_unlocked(state, &mut work) } else { Step::Done };
         // A look in vain changed nothing that anyone could be waiting for.
         let parked = matches!(step, Step::Park);
         match step {
@@ -182,6 +187,36 @@ impl<S: State> Runner<S> {
         if !parked {
             self.wake(state);
         }
+    }
+
+    /// Runs work with the lock released. The counts change under the lock.
+    fn perform_unlocked(&self, state: &mut Guard<'_, S>, work: &mut S::Work) -> Step<<S::Work as Work>::Failure> {
+        if work.runs_on_host() {
+            return MutexGuard::unlocked(state, || (self.perform)(work));
+        }
+        while self.holds.load(Ordering::Relaxed) > 0 {
+            self.quiet.wait(state);
+        }
+        self.performing.fetch_add(1, Ordering::Relaxed);
+        let step = MutexGuard::unlocked(state, || (self.perform)(work));
+        self.performing.fetch_sub(1, Ordering::Relaxed);
+        if self.holds.load(Ordering::Relaxed) > 0 {
+            self.quiet.notify_all();
+        }
+        step
+    }
+
+    /// Changes the state while no work runs: work that has begun ends its slice first, and none begins. Code of
+    /// the program may run.
+    pub fn quiesce<R>(&self, state: &mut Guard<'_, S>, change: impl FnOnce(&mut S) -> R) -> R {
+        self.holds.fetch_add(1, Ordering::Relaxed);
+        while self.performing.load(Ordering::Relaxed) > 0 {
+            self.quiet.wait(state);
+        }
+        let changed = change(state);
+        self.holds.fetch_sub(1, Ordering::Relaxed);
+        self.quiet.notify_all();
+        changed
     }
 
     /// Wakes executors that have something to do, and host threads whose wait is over. Without executors, a
@@ -240,6 +275,28 @@ impl<S: State> Runner<S> {
         targets.iter().all(|target| state.engine().is_done(*target))
     }
 
+    /// Runs what ops need, as far as that goes without a wait, on a runner without executors. Returns `true` if
+    /// they are done. For ops that are waited for outside of this process, which takes no part in running them.
+    pub fn flush(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
+        let are_done = |state: &mut Guard<'_, S>| targets.iter().all(|target| state.engine().is_done(*target));
+        if self.mode == Mode::Threads {
+            self.wake(state);
+            return are_done(state);
+        }
+        state.engine().unpark(0);
+        while !are_done(state) && !self.is_stopping() && state.engine().yields() < STARVED {
+            if !self.advance(state, targets) {
+                break;
+            }
+        }
+        are_done(state)
+    }
+
+    /// `true` once [`stop`](Self::stop) has been called.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
     /// Waits until ops are done. `in_host_function` says that the caller is itself a running op, which is no
     /// sign of progress. The state may change meanwhile.
     pub fn wait(&self, state: &mut Guard<'_, S>, targets: &[OpId], in_host_function: bool) -> Result<(), WaitError> {
@@ -266,6 +323,10 @@ impl<S: State> Runner<S> {
                 pause = POLL;
             } else if since.elapsed() >= self.patience {
                 let stuck = engine.stuck_for(targets);
+                if stuck.iter().any(|id| engine.op(*id).is_some_and(|op| op.work.waits_for_process())) {
+                    since = Instant::now();
+                    continue;
+                }
                 let described = stuck.into_iter().filter_map(|id| engine.op(id)).map(|op| op.work.describe());
                 return Err(WaitError::Deadlock(described.collect()));
             }

@@ -73,6 +73,11 @@ impl Timelines {
         Known::of(last)
     }
 
+    /// The number of a timeline that others count, another process's for example. It is nobody else's.
+    pub fn add_foreign(&mut self) -> u32 {
+        self.fresh().timeline
+    }
+
     /// A timeline ends; its number will be another's.
     pub fn end(&mut self, known: &Known) {
         if !known.is_off() {

@@ -28,6 +28,12 @@ pub trait Work: Send + Sized + 'static {
     /// progress.
     fn polls(&self) -> bool;
 
+    /// `true` if another process can still end the wait of work that [polls](Self::polls), so that a long wait
+    /// is no deadlock.
+    fn waits_for_process(&self) -> bool {
+        false
+    }
+
     /// `true` if a waiting thread may do the work itself, which is quicker than waking an executor.
     fn is_short(&self) -> bool;
 

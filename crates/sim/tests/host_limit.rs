@@ -10,7 +10,7 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction, CUgraphExec, CUresult};
-use warploom_testkit::{Primary, TestResult, call, code_of};
+use warploom_testkit::{Gate, Primary, Stream, TestResult, call, code_of};
 
 const MIB: usize = 1 << 20;
 const GIB: usize = 1 << 30;
@@ -77,6 +77,7 @@ fn host_memory_follows_use() -> TestResult {
         kernels_are_ended_past_the_limit(mode)?;
         graphs_are_refused_past_the_limit(mode)?;
     }
+    pages_count_as_given_back_before_zeros_are_written()?;
     a_topology_sets_the_limit()?;
     Ok(())
 }
@@ -125,6 +126,37 @@ fn fills_and_copies_are_refused_past_the_limit(mode: Mode) -> TestResult {
     // Zeros give the pages back, and then there is room.
     call!(driver.cuMemsetD8_v2(memory, 0, 48 * MIB))?;
     call!(driver.cuMemcpyHtoD_v2(memory + GIB as u64 / 2, bytes.as_ptr().cast(), bytes.len()))?;
+    call!(driver.cuMemFree_v2(memory))?;
+    Ok(())
+}
+
+/// A fill may run long after its call. What a program may do next must not depend on that.
+fn pages_count_as_given_back_before_zeros_are_written() -> TestResult {
+    let (_machine, driver) = machine(Mode::Threads)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let memory = allocate(driver, GIB)?;
+    let quarters = [0, 1, 2, 3].map(|quarter| memory + quarter * GIB as u64 / 4);
+    let fill = |quarter: usize, byte, stream| {
+        code_of(call!(driver.cuMemsetD8Async(quarters[quarter], byte, 48 * MIB, stream)))
+    };
+    assert_eq!(fill(0, 1, null_mut()), CUresult::CUDA_SUCCESS);
+    call!(driver.cuCtxSynchronize())?;
+    let stream = Stream::new(driver)?;
+    let gate = Gate::new(driver)?;
+    gate.hold(stream.raw)?;
+    assert_eq!(fill(1, 1, stream.raw), EXHAUSTED);
+    assert_eq!(fill(0, 0, stream.raw), CUresult::CUDA_SUCCESS);
+    assert_eq!(fill(1, 2, stream.raw), CUresult::CUDA_SUCCESS);
+    // They are given back once, and written again they are there.
+    assert_eq!(fill(2, 3, stream.raw), EXHAUSTED);
+    assert_eq!(fill(0, 4, stream.raw), EXHAUSTED);
+    gate.open_and_wait()?;
+    let mut written = [9_u8; 3];
+    for (at, byte) in quarters.into_iter().zip(&mut written) {
+        call!(driver.cuMemcpyDtoH_v2((&raw mut *byte).cast(), at, 1))?;
+    }
+    assert_eq!(written, [0, 2, 0]);
     call!(driver.cuMemFree_v2(memory))?;
     Ok(())
 }

@@ -13,8 +13,6 @@ use warploom_testkit::{TestResult, call, open};
 
 /// The functions that answer `NOT_SUPPORTED` to any arguments, sorted. Strike out those that become
 /// simulated.
-///
-/// The functions that share pools between processes check their arguments first; `pool/share.rs` has them.
 const NOT_SIMULATED: &str = include_str!("unsupported.txt");
 
 macro_rules! calls {

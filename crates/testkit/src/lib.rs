@@ -16,6 +16,7 @@ mod gate;
 mod macros;
 mod physical;
 mod primary;
+pub mod process;
 mod random;
 mod stream;
 pub mod sweep;

@@ -1,6 +1,6 @@
 //! Minimum and maximum, with NaN, signed zeros and three operands.
 
-use super::float::canonical;
+use super::float::{canonical, double, flushed};
 
 /// The modifiers of `min` and `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +34,14 @@ fn key64(bits: u64) -> u64 {
 }
 
 #[inline(always)]
-pub(crate) fn single(choice: Choice, a: f32, b: f32) -> f32 {
-    use super::float::flushed;
+pub(crate) fn single(choice: Choice, a: f32, b: f32) -> u32 {
     let (mut a, mut b) = if choice.flush { (flushed(a), flushed(b)) } else { (a, b) };
     let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
     if choice.signs {
         (a, b) = (a.abs(), b.abs());
     }
     if choice.strict && (a.is_nan() | b.is_nan()) {
-        return f32::from_bits(0x7fff_ffff);
+        return 0x7fff_ffff;
     }
     let chosen = if a.is_nan() {
         b
@@ -52,16 +51,16 @@ pub(crate) fn single(choice: Choice, a: f32, b: f32) -> f32 {
         b
     };
     let chosen = canonical(chosen);
-    if choice.signs && !chosen.is_nan() { f32::from_bits(chosen.to_bits() | sign) } else { chosen }
+    if choice.signs && chosen != 0x7fff_ffff { chosen | sign } else { chosen }
 }
 
 #[inline(always)]
-pub(crate) fn double(choice: Choice, a: f64, b: f64) -> f64 {
-    if a.is_nan() {
+pub(crate) fn double(choice: Choice, a: u64, b: u64) -> u64 {
+    if double::is_nan(a) {
         // Of two that are no numbers, the second.
-        return super::float::double::sign(b, |b| b);
+        return double::sign(b, |b| b);
     }
-    if b.is_nan() || choice.less(key64(a.to_bits()), key64(b.to_bits())) { a } else { b }
+    if double::is_nan(b) || choice.less(key64(a), key64(b)) { a } else { b }
 }
 
 /// For a narrow format, by way of its single.
@@ -72,7 +71,7 @@ pub(crate) fn narrow<N: super::half::Narrow>(choice: Choice, a: u16, b: u16) -> 
     };
     let wide = Choice { flush: false, ..choice };
     let chosen = single(wide, N::widen(flush(a)), N::widen(flush(b)));
-    if chosen.is_nan() { N::FORMAT.nan as u16 } else { N::narrow(chosen.into()) }
+    N::narrow(f32::from_bits(chosen).into())
 }
 
 #[cfg(test)]
@@ -85,33 +84,33 @@ mod tests {
 
     #[test]
     fn a_number_wins_over_none_unless_that_is_asked_for() {
-        assert_eq!(single(MIN, f32::NAN, 3.0), 3.0);
-        assert_eq!(single(MAX, 3.0, f32::NAN), 3.0);
-        assert_eq!(single(MIN, f32::from_bits(0xffc0_0001), f32::NAN).to_bits(), 0x7fff_ffff);
-        assert_eq!(single(Choice { strict: true, ..MIN }, 3.0, f32::NAN).to_bits(), 0x7fff_ffff);
-        assert_eq!(double(MAX, f64::NAN, -1.0), -1.0);
+        assert_eq!(single(MIN, f32::NAN, 3.0), 3f32.to_bits());
+        assert_eq!(single(MAX, 3.0, f32::NAN), 3f32.to_bits());
+        assert_eq!(single(MIN, f32::from_bits(0xffc0_0001), f32::NAN), 0x7fff_ffff);
+        assert_eq!(single(Choice { strict: true, ..MIN }, 3.0, f32::NAN), 0x7fff_ffff);
+        assert_eq!(double(MAX, f64::NAN.to_bits(), (-1f64).to_bits()), (-1f64).to_bits());
         assert_eq!(narrow::<Half>(MIN, 0x7e00, 0x3c00), 0x3c00);
     }
 
     #[test]
     fn negative_zero_lies_below_positive_zero() {
-        assert_eq!(single(MIN, 0.0, -0.0).to_bits(), 0x8000_0000);
-        assert_eq!(single(MAX, -0.0, 0.0).to_bits(), 0);
-        assert_eq!(double(MIN, 0.0, -0.0).to_bits(), 1 << 63);
-        assert_eq!(single(MIN, -5.0, -6.0), -6.0);
-        assert_eq!(single(MAX, -5.0, 6.0), 6.0);
+        assert_eq!(single(MIN, 0.0, -0.0), 0x8000_0000);
+        assert_eq!(single(MAX, -0.0, 0.0), 0);
+        assert_eq!(double(MIN, 0, 1 << 63), 1 << 63);
+        assert_eq!(single(MIN, -5.0, -6.0), (-6f32).to_bits());
+        assert_eq!(single(MAX, -5.0, 6.0), 6f32.to_bits());
     }
 
     #[test]
     fn magnitudes_are_compared_where_signs_are_multiplied() {
         let choice = Choice { signs: true, ..MIN };
-        assert_eq!(single(choice, -2.0, 3.0), -2.0);
-        assert_eq!(single(choice, -4.0, -3.0), 3.0);
+        assert_eq!(single(choice, -2.0, 3.0), (-2f32).to_bits());
+        assert_eq!(single(choice, -4.0, -3.0), 3f32.to_bits());
     }
 
     #[test]
     fn flushing_comes_before_choosing() {
         let choice = Choice { flush: true, ..MAX };
-        assert_eq!(single(choice, f32::from_bits(1), -1.0).to_bits(), 0);
+        assert_eq!(single(choice, f32::from_bits(1), -1.0), 0);
     }
 }

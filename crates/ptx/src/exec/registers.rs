@@ -136,14 +136,12 @@ impl File<'_> {
     }
 }
 
-/// A type that a register of one of the files can hold.
+/// A type that a register of one of the files can be read as.
 pub(crate) trait Lane: Copy {
     type Bits: Copy + Default;
 
     fn row<'f>(file: &'f File<'_>, slot: Slot) -> &'f [Self::Bits; LANES];
-    fn set_row(file: &mut File<'_>, slot: Slot, mask: u32, row: &[Self::Bits; LANES]);
     fn from_bits(bits: Self::Bits) -> Self;
-    fn into_bits(self) -> Self::Bits;
 
     /// A lane's bit in the place where it belongs, as wide as the lane: rows of answers are then as wide as
     /// rows of values.
@@ -152,8 +150,15 @@ pub(crate) trait Lane: Copy {
     fn gather(answers: &[Self::Bits; LANES]) -> u32;
 }
 
+/// A type that a register can be written as: bits. Floating-point types are none, because the compiler may
+/// take one NaN for another wherever a result is a float. Their arithmetic ends in bits.
+pub(crate) trait Written: Lane {
+    fn set_row(file: &mut File<'_>, slot: Slot, mask: u32, row: &[Self::Bits; LANES]);
+    fn into_bits(self) -> Self::Bits;
+}
+
 macro_rules! lane {
-    ($($type:ty, $bits:ty, $row:ident, $set:ident, |$from:ident| $read:expr, |$into:ident| $write:expr;)*) => {$(
+    ($($type:ty, $bits:ty, $row:ident, |$from:ident| $read:expr;)*) => {$(
         impl Lane for $type {
             type Bits = $bits;
 
@@ -163,19 +168,8 @@ macro_rules! lane {
             }
 
             #[inline(always)]
-            fn set_row(file: &mut File<'_>, slot: Slot, mask: u32, row: &[$bits; LANES]) {
-                file.$set(slot, mask, row);
-            }
-
-            #[inline(always)]
             fn from_bits($from: $bits) -> $type {
                 $read
-            }
-
-            #[inline(always)]
-            fn into_bits(self) -> $bits {
-                let $into = self;
-                $write
             }
 
             #[inline(always)]
@@ -192,18 +186,44 @@ macro_rules! lane {
 }
 
 lane! {
-    u16, u32, words, set_words, |bits| bits as u16, |value| value.into();
-    i16, u32, words, set_words, |bits| bits as i16, |value| value.cast_unsigned().into();
-    u32, u32, words, set_words, |bits| bits, |value| value;
-    i32, u32, words, set_words, |bits| bits.cast_signed(), |value| value.cast_unsigned();
-    f32, u32, words, set_words, |bits| f32::from_bits(bits), |value| value.to_bits();
-    u64, u64, longs, set_longs, |bits| bits, |value| value;
-    i64, u64, longs, set_longs, |bits| bits.cast_signed(), |value| value.cast_unsigned();
-    f64, u64, longs, set_longs, |bits| f64::from_bits(bits), |value| value.to_bits();
+    u16, u32, words, |bits| bits as u16;
+    i16, u32, words, |bits| bits as i16;
+    u32, u32, words, |bits| bits;
+    i32, u32, words, |bits| bits.cast_signed();
+    f32, u32, words, |bits| f32::from_bits(bits);
+    u64, u64, longs, |bits| bits;
+    i64, u64, longs, |bits| bits.cast_signed();
+    f64, u64, longs, |bits| f64::from_bits(bits);
+}
+
+macro_rules! written {
+    ($($type:ty, $bits:ty, $set:ident, |$into:ident| $write:expr;)*) => {$(
+        impl Written for $type {
+            #[inline(always)]
+            fn set_row(file: &mut File<'_>, slot: Slot, mask: u32, row: &[$bits; LANES]) {
+                file.$set(slot, mask, row);
+            }
+
+            #[inline(always)]
+            fn into_bits(self) -> $bits {
+                let $into = self;
+                $write
+            }
+        }
+    )*};
+}
+
+written! {
+    u16, u32, set_words, |value| value.into();
+    i16, u32, set_words, |value| value.cast_unsigned().into();
+    u32, u32, set_words, |value| value;
+    i32, u32, set_words, |value| value.cast_unsigned();
+    u64, u64, set_longs, |value| value;
+    i64, u64, set_longs, |value| value.cast_unsigned();
 }
 
 #[inline(always)]
-pub(crate) fn map1<D: Lane, A: Lane>(file: &mut File<'_>, mask: u32, [d, a]: [Slot; 2], function: impl Fn(A) -> D) {
+pub(crate) fn map1<D: Written, A: Lane>(file: &mut File<'_>, mask: u32, [d, a]: [Slot; 2], function: impl Fn(A) -> D) {
     let mut row = [D::Bits::default(); LANES];
     let from = A::row(file, a);
     for lane in 0..LANES {
@@ -213,7 +233,7 @@ pub(crate) fn map1<D: Lane, A: Lane>(file: &mut File<'_>, mask: u32, [d, a]: [Sl
 }
 
 #[inline(always)]
-pub(crate) fn map2<D: Lane, A: Lane, B: Lane>(
+pub(crate) fn map2<D: Written, A: Lane, B: Lane>(
     file: &mut File<'_>,
     mask: u32,
     [d, a, b]: [Slot; 3],
@@ -228,7 +248,7 @@ pub(crate) fn map2<D: Lane, A: Lane, B: Lane>(
 }
 
 #[inline(always)]
-pub(crate) fn map3<D: Lane, A: Lane, B: Lane, C: Lane>(
+pub(crate) fn map3<D: Written, A: Lane, B: Lane, C: Lane>(
     file: &mut File<'_>,
     mask: u32,
     [d, a, b, c]: [Slot; 4],

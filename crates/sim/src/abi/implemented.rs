@@ -72,6 +72,10 @@ pub(crate) use crate::api::init::{
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuGetErrorName, cuGetErrorString, cuGetExportTable,
     cuGetProcAddress, cuGetProcAddress_v2, cuInit, cuModuleGetLoadingMode,
 };
+pub(crate) use crate::api::ipc::{
+    cuIpcCloseMemHandle, cuIpcGetEventHandle, cuIpcGetMemHandle, cuIpcOpenEventHandle, cuIpcOpenMemHandle,
+    cuIpcOpenMemHandle_v2,
+};
 pub(crate) use crate::api::logs::{
     cuLogsCurrent, cuLogsDumpToFile, cuLogsDumpToMemory, cuLogsRegisterCallback, cuLogsUnregisterCallback,
 };
@@ -129,9 +133,9 @@ pub(crate) use crate::api::stream::{
     cuStreamWriteValue32_v2, cuStreamWriteValue64, cuStreamWriteValue64_v2,
 };
 pub(crate) use crate::api::vmm::{
-    cuMemAddressFree, cuMemAddressReserve, cuMemCreate, cuMemGetAccess, cuMemGetAllocationGranularity,
-    cuMemGetAllocationPropertiesFromHandle, cuMemMap, cuMemRelease, cuMemRetainAllocationHandle, cuMemSetAccess,
-    cuMemUnmap,
+    cuMemAddressFree, cuMemAddressReserve, cuMemCreate, cuMemExportToShareableHandle, cuMemGetAccess,
+    cuMemGetAllocationGranularity, cuMemGetAllocationPropertiesFromHandle, cuMemImportFromShareableHandle, cuMemMap,
+    cuMemRelease, cuMemRetainAllocationHandle, cuMemSetAccess, cuMemUnmap,
 };
 
 // Superseded ABIs that do what their successors do.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use warploom_engine::Timelines;
 
 use super::pending_kernels::PendingKernels;
+use super::processes::Processes;
 use super::report::Findings;
 use crate::memory::{Registry, VirtualMemory};
 
@@ -19,6 +20,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) memory: &'a mut Registry,
     pub(crate) virtual_memory: &'a mut VirtualMemory,
     pub(crate) timelines: &'a mut Timelines,
+    pub(crate) processes: &'a mut Processes,
 }
 
 impl Checker {

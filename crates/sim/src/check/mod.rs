@@ -26,12 +26,16 @@
 //! Streams that wait for a value in memory are not checked for races until the wait is over: only then is the
 //! write known that ended it.
 //!
+//! Memory that several processes share has a journal of their accesses, and shared events carry clocks: see
+//! [`Processes`].
+//!
 //! Nothing here knows the machine: the functions take the [`Parts`] that they compare.
 
 mod checker;
 mod kernels;
 mod memory;
 mod pending_kernels;
+mod processes;
 mod report;
 mod streams;
 
@@ -44,4 +48,5 @@ pub use report::{
 pub(crate) use checker::{Checker, Parts};
 pub(crate) use kernels::Watched;
 pub(crate) use memory::{memory_leak, object_leak, reservation_leak};
+pub(crate) use processes::Processes;
 pub(crate) use report::{Findings, KernelHazard};

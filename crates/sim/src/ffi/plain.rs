@@ -28,6 +28,8 @@ plain!(
     CUmemAccessDesc,
     CUmemPoolProps,
     CUmemPoolPtrExportData,
+    CUipcEventHandle,
+    CUipcMemHandle,
     CUmemAllocationProp,
     CUDA_MEMCPY2D,
     CUDA_MEMCPY3D,

@@ -62,6 +62,7 @@ impl World {
                 self.managed_memory.give(base, size, &self.engine);
                 self.devices[usize::from(device)].memory.refund(managed.charged);
             }
+            (Backing::Imported(_), _) => self.imported.closed(base),
             // The program owns the pages.
             (Backing::Registered { .. }, _) => {}
             // Mappings end with `cuMemUnmap`, and memory of pools and graphs is handled above; the others are

@@ -9,7 +9,7 @@ use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::world::{Engine, Work, World};
-use crate::memory::shadow::{Access, AccessKind, NodeSite, StreamInfo, Touched, Tracked};
+use crate::memory::shadow::{Access, AccessKind, Journal, NodeSite, StreamInfo, Touched, Tracked};
 use crate::memory::{Allocation, MemoryOp};
 
 /// The description of a stream, for reports.
@@ -21,8 +21,8 @@ pub(super) fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
 impl World {
     /// The checker, and the state that it reads.
     pub(crate) fn checked_parts(&mut self) -> (&mut Checker, Parts<'_>) {
-        let World { checker, memory, virtual_memory, engine, .. } = self;
-        (checker, Parts { memory, virtual_memory, timelines: &mut engine.timelines })
+        let World { checker, memory, virtual_memory, engine, processes, .. } = self;
+        (checker, Parts { memory, virtual_memory, timelines: &mut engine.timelines, processes })
     }
 
     /// Checks an op before it is enqueued, against the happens-before order in the queue's clock.
@@ -125,6 +125,23 @@ impl World {
             self.managed_memory.renew(&self.memory, &allocation);
         }
         self.memory.insert(allocation);
+    }
+
+    /// Compares accesses to an allocation with those of other processes from now on, if the machine checks. The
+    /// allocation starts at an offset of the memory of a shared object. Other processes learn the accesses so
+    /// far that the host does not know to be over.
+    pub(crate) fn track_shared(&mut self, base: u64, journal: Option<Journal>, offset: u64) {
+        let World { memory, virtual_memory, engine, processes, .. } = self;
+        let (Some(journal), Some(allocation)) = (journal, memory.at_mut(base)) else { return };
+        let Some(tracked) = allocation.tracked.as_mut() else { return };
+        if tracked.shared.replace((journal.clone(), offset)).is_some() {
+            return;
+        }
+        let Some(shadow) = virtual_memory.shadow_of(allocation) else { return };
+        shadow.each_access(|bytes, access| {
+            let bytes = offset + bytes.start..offset + bytes.end;
+            processes.publish(&engine.timelines, &journal, bytes, access);
+        });
     }
 
     /// Checks that all accesses to an allocation happen before its free: in a queue, or by the host now.

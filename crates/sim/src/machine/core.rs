@@ -5,7 +5,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use crate::fault::Faults;
 use crate::ffi::status::Status;
 use crate::machine::log::{Log, LogEntry, LogKind};
 use crate::machine::world::{Work, World};
+use crate::memory::digest;
 use crate::process::home::Home;
 use crate::process::thread;
 use crate::topology::Topology;
@@ -28,6 +29,8 @@ pub(crate) struct Core {
     pub(crate) id: u64,
     pub(crate) slot: usize,
     pub(crate) topology: Topology,
+    /// Digest of the topology, computed at first use.
+    digest: OnceLock<u128>,
     pub(crate) mode: Mode,
     pub(crate) log: Arc<Log>,
     pub(crate) findings: Arc<Findings>,
@@ -103,6 +106,7 @@ impl Core {
             id,
             slot,
             topology,
+            digest: OnceLock::new(),
             mode,
             log,
             findings,
@@ -126,6 +130,11 @@ impl Core {
     /// One of the machine's C functions, or its variant in which stream 0 is the per-thread default stream.
     pub(crate) fn address_of(&self, function: Function, per_thread: bool) -> *mut c_void {
         (self.function_address)(self.slot, function, per_thread)
+    }
+
+    /// Digest of the machine's description; processes share memory between machines with the same one.
+    pub(crate) fn digest(&self) -> u128 {
+        *self.digest.get_or_init(|| digest(&self.topology))
     }
 
     /// The memory annotations, if the machine checks.
@@ -188,6 +197,28 @@ impl Core {
         self.runner.query(world, targets)
     }
 
+    /// Changes the state while no op runs.
+    pub(crate) fn quiesce<R>(&self, world: &mut Guard<'_>, change: impl FnOnce(&mut World) -> R) -> R {
+        self.runner.quiesce(world, change)
+    }
+
+    /// Gets an op done that other processes may wait for, on a machine without executors: at once if that
+    /// needs no wait, otherwise by a thread that goes on with it while this process is busy elsewhere.
+    pub(crate) fn run_for_others(&self, world: &mut Guard<'_>, op: OpId) {
+        if self.mode == Mode::Threads || self.runner.flush(world, &[op]) || !world.awaited_by_others(op) {
+            return;
+        }
+        let runner = Arc::downgrade(&self.runner);
+        let name = format!("warploom-{}-shared", self.id);
+        let started = std::thread::Builder::new().name(name).spawn(move || run_for_others(&runner));
+        if let Err(error) = started {
+            world.forget_awaited();
+            let (code, kind) = (CUresult::CUDA_ERROR_OPERATING_SYSTEM, LogKind::Internal);
+            let reason = format!("no thread runs work for other processes: {error}");
+            self.log.add(LogEntry { function: Function::cuEventRecord, code, reason, kind });
+        }
+    }
+
     /// Waits until ops are done; reports a deadlock.
     pub(crate) fn wait(&self, function: Function, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
         let in_host_function = thread::is_in_host_function(self.id);
@@ -210,6 +241,24 @@ impl Core {
         let code = CUresult::CUDA_ERROR_TIMEOUT;
         self.log.add(LogEntry { function, code, reason, kind: LogKind::Deadlock });
         code
+    }
+}
+
+/// Delay between two attempts to go on with work that other processes wait for.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Goes on with ops that other processes wait for until they are done, or the machine ends.
+fn run_for_others(runner: &Weak<Runner<World>>) {
+    loop {
+        std::thread::sleep(PAUSE);
+        let Some(runner) = runner.upgrade() else { return };
+        let mut world = runner.lock();
+        let ops = world.ops_for_others();
+        if runner.is_stopping() || ops.is_empty() {
+            world.forget_awaited();
+            return;
+        }
+        runner.flush(&mut world, &ops);
     }
 }
 

@@ -1,10 +1,13 @@
 //! Events: the newest record, and the work ordered before it.
 
+use std::sync::Arc;
+
 use warploom_engine::{Moment, OpId};
 
 use crate::ffi::handle::{ContextHandle, kind};
 use crate::machine::capture::CapturedRecord;
 use crate::machine::objects::Object;
+use crate::memory::SharedRecords;
 
 /// An event.
 pub(crate) struct Event {
@@ -17,6 +20,10 @@ pub(crate) struct Event {
     /// The work ordered before the newest record.
     pub(crate) clock: Moment,
     pub(crate) serial: u64,
+    /// The records that other processes see, of an event for several processes.
+    pub(crate) shared: Option<Arc<SharedRecords>>,
+    /// Opened by a handle of another process.
+    pub(crate) is_opened: bool,
 }
 
 /// One record of an event.
@@ -37,7 +44,16 @@ impl Object for Event {
 
 impl Event {
     pub(crate) fn new(context: ContextHandle, flags: u32) -> Self {
-        Self { context, flags, record: None, captured: None, clock: Moment::default(), serial: 0 }
+        Self {
+            context,
+            flags,
+            record: None,
+            captured: None,
+            clock: Moment::default(),
+            serial: 0,
+            shared: None,
+            is_opened: false,
+        }
     }
 
     /// The serial of the next record, which identifies its op.

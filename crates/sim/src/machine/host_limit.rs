@@ -9,6 +9,9 @@
 //! | an allocation, a launch of a kernel or a graph | the limit is reached |
 //! | a copy, a fill, a launch of a graph with some | it would be exceeded by the pages of the destinations that are not committed yet |
 //!
+//! A large fill with zeros gives its pages back. They count as given back from the call on, though the fill
+//! may run later.
+//!
 //! A kernel that exceeds the limit while it runs is ended, with the same code. Copies and fills in bodies of
 //! conditional nodes are not looked at: they may not run.
 
@@ -41,10 +44,23 @@ impl World {
         self.host_limit.most()
     }
 
+    /// The bytes of memory in files: physical memory, and what other processes can have.
+    fn committed_in_files(&self) -> u64 {
+        let blocks = self.devices.iter().map(|device| device.memory.committed_shared());
+        let pools = self.pools.iter().map(|(_, pool)| pool.committed());
+        self.virtual_memory.committed() + blocks.chain(pools).sum::<u64>()
+    }
+
     /// Measures the committed bytes.
     fn measure_host_memory(&mut self) -> u64 {
         let engine = &self.engine;
-        self.host_limit.measure(self.virtual_memory.committed(), |op| engine.is_done(op))
+        self.host_limit.measure(self.committed_in_files(), |op| engine.is_done(op))
+    }
+
+    /// The bytes that will be committed when all work so far is done, and work that writes `more` pages.
+    fn foresee_host_memory(&mut self, more: &[Range<u64>]) -> u64 {
+        let engine = &self.engine;
+        self.host_limit.foresee(self.committed_in_files(), |op| engine.is_done(op), more)
     }
 
     /// The reason why no more host memory is to be had, if the limit is reached.
@@ -52,7 +68,7 @@ impl World {
         if !self.nears_host_limit(more) || self.most_committed() < self.host_limit.bytes() {
             return None;
         }
-        let bytes = self.measure_host_memory() + self.host_limit.uncommitted(&[]);
+        let bytes = self.foresee_host_memory(&[]);
         (bytes >= self.host_limit.bytes()).then(|| self.explain_host_limit(bytes))
     }
 
@@ -74,16 +90,16 @@ impl World {
 
     /// Refuses work that would exceed the limit. Returns the memory that it may commit.
     pub(crate) fn afford_work(&mut self, call: &Call<'_>, work: &Work) -> Status<Claim> {
-        if !self.nears_host_limit(0) || gives_pages_back(work) {
+        if !self.nears_host_limit(0) {
             return Ok(Claim::default());
         }
         if matches!(work, Work::Task(_)) {
             self.afford_host(call, 0)?;
             return Ok(Claim::default());
         }
-        let mut pages = Vec::new();
-        self.add_written(work, |_| false, &mut pages);
-        self.afford_pages(call, pages)
+        let mut claim = Claim::default();
+        self.add_written(work, |_| false, &mut claim);
+        self.afford_claim(call, claim)
     }
 
     /// Refuses a launch of a graph whose copies and fills would exceed the limit. Returns the memory that
@@ -100,21 +116,19 @@ impl World {
             return Ok(Claim::default());
         }
         let is_own = |address: u64| own.iter().any(|(start, bytes)| (*start..start + bytes).contains(&address));
-        let mut pages = Vec::new();
+        let mut claim = Claim::default();
         for step in steps() {
             if let NodeWork::Memory(node) = &step.work {
-                let work: Work = node.op.clone().into();
-                if !gives_pages_back(&work) {
-                    self.add_written(&work, is_own, &mut pages);
-                }
+                self.add_written(&node.op.clone().into(), is_own, &mut claim);
             }
         }
-        self.afford_pages(call, pages)
+        self.afford_claim(call, claim)
     }
 
-    /// Adds the simulated memory that work writes. `is_own` says that memory at an address is yet to be
-    /// allocated.
-    fn add_written(&self, work: &Work, is_own: impl Fn(u64) -> bool, pages: &mut Vec<Range<u64>>) {
+    /// Adds the simulated memory that work writes or gives back. `is_own` says that memory at an address is
+    /// yet to be allocated.
+    fn add_written(&self, work: &Work, is_own: impl Fn(u64) -> bool, claim: &mut Claim) {
+        let pages = if gives_pages_back(work) { &mut claim.released } else { &mut claim.written };
         work.touches(|touch| match touch {
             Touch::Copy { to, bytes, .. } | Touch::Write { to, bytes } => {
                 if is_own(to.address()) || self.memory.containing(to.address()).is_some() {
@@ -125,17 +139,17 @@ impl World {
         });
     }
 
-    fn afford_pages(&mut self, call: &Call<'_>, pages: Vec<Range<u64>>) -> Status<Claim> {
-        let wanted: u64 = pages.iter().map(|pages| pages.end - pages.start).sum();
+    fn afford_claim(&mut self, call: &Call<'_>, claim: Claim) -> Status<Claim> {
+        let wanted: u64 = claim.written.iter().map(|pages| pages.end - pages.start).sum();
         if wanted > 0 && self.most_committed() + wanted > self.host_limit.bytes() {
-            let bytes = self.measure_host_memory();
-            let wanted = self.host_limit.uncommitted(&pages);
-            if bytes + wanted > self.host_limit.bytes() {
-                let reason = format!("{}; {wanted} more would be needed", self.explain_host_limit(bytes));
+            let bytes = self.foresee_host_memory(&claim.written);
+            if bytes > self.host_limit.bytes() {
+                let now = self.measure_host_memory();
+                let reason = format!("{}; with this call it would be {bytes}", self.explain_host_limit(now));
                 return Err(call.refuse(OUT_OF_MEMORY, reason));
             }
         }
-        Ok(Claim(pages))
+        Ok(claim)
     }
 
     /// Remembers the memory that an op may commit.

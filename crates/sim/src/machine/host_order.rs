@@ -8,11 +8,20 @@ impl World {
     /// Notes that this thread knows work to be complete.
     pub(crate) fn host_learns(&mut self, known: &Known) {
         self.engine.timelines.host_learns(known);
+        self.tell_processes();
     }
 
     /// Notes that an access by this thread is over.
     pub(crate) fn host_ends(&mut self, step: &Known) {
         self.engine.timelines.host_ends(step);
+        self.tell_processes();
+    }
+
+    /// Tells processes that share memory which accesses this thread now knows to be over.
+    pub(super) fn tell_processes(&mut self) {
+        if self.processes.has_open() {
+            self.processes.host_knows(self.engine.timelines.host());
+        }
     }
 
     /// The knowledge of this thread so far, for another thread.

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::pool::CHUNK;
+use super::pool::{CHUNK, ImportedChunks};
 use crate::ffi::handle::PoolHandle;
 use crate::machine::world::World;
 use crate::memory::Side;
@@ -39,12 +39,22 @@ impl World {
             let (range, host) = device.memory.mapped(address).or_else(of_graphs)?;
             Some(Mapped { range, host, side: Side::Device(number), pool: None })
         });
-        of_device.or_else(|| self.mapped_of_pool(address)).or_else(|| {
+        let of_process = || {
+            let (range, host, device) = self.imported.mapped(address)?;
+            Some(Mapped { range, host, side: Side::Device(device), pool: None })
+        };
+        let of_import = || self.mapped_of_import(address);
+        of_device.or_else(|| self.mapped_of_pool(address)).or_else(of_import).or_else(of_process).or_else(|| {
             // At one address for host and devices.
             let block = self.host_memory.block_of(address).or_else(|| self.managed_memory.block_of(address))?;
             let range = block.base..block.base + block.len;
             Some(Mapped { range, host: block.base as usize, side: Side::Host, pool: None })
         })
+    }
+
+    fn mapped_of_import(&self, address: u64) -> Option<Mapped> {
+        let ImportedChunks { range, host, pool, home } = self.pool_windows.imported(address)?;
+        Some(Mapped { range, host, side: home.side(), pool: Some(pool) })
     }
 
     fn mapped_of_pool(&self, address: u64) -> Option<Mapped> {

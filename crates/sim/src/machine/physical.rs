@@ -12,10 +12,12 @@ use crate::memory::Side;
 /// A physical allocation. Its bytes are in [`VirtualMemory`](crate::memory::VirtualMemory).
 pub(crate) struct Physical {
     pub(crate) size: u64,
-    /// Start of its bytes in the store.
+    /// Start of its bytes in the store, or the number of its shared object.
     pub(crate) offset: u64,
     pub(crate) side: Side,
     pub(crate) properties: Properties,
+    /// It was created by another process, which is charged for it.
+    pub(crate) is_imported: bool,
     /// The number of times that its handle can still be released.
     pub(crate) references: u64,
 }

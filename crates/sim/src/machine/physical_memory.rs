@@ -4,7 +4,8 @@ use crate::ffi::handle::PhysicalHandle;
 use crate::machine::objects::Objects;
 use crate::machine::physical::{Physical, Properties};
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Rights, Side, VirtualMemory};
+use crate::memory::shadow::Journal;
+use crate::memory::{Allocation, Backing, NewObject, Rights, SharedObject, Side, VirtualMemory};
 
 impl World {
     /// The physical allocations.
@@ -22,23 +23,55 @@ impl World {
         &mut self.virtual_memory
     }
 
-    /// Adds a physical allocation with one reference; fails with the reason.
+    /// Adds a physical allocation with one reference, in a shared object if it can be exported; fails with the
+    /// reason.
     pub(crate) fn add_physical(
         &mut self,
         size: u64,
         side: Side,
         properties: Properties,
+        shared: Option<&NewObject>,
     ) -> Result<PhysicalHandle, String> {
         self.charge_physical(side, size).map_err(|free| format!("{size} bytes do not fit the {free} that are free"))?;
-        let offset = self.virtual_memory.create(size).map_err(|error| {
+        let memory = &mut self.virtual_memory;
+        let taken = match shared {
+            Some(new) => SharedObject::create(new).map(|object| memory.add_shared(object, false)),
+            None => memory.create(size),
+        };
+        let offset = taken.map_err(|error| {
             self.refund_physical(side, size);
             format!("no memory for {size} bytes: {error}")
         })?;
-        self.physical.insert(Physical { size, offset, side, properties, references: 1 }).ok_or_else(|| {
+        let physical = Physical { size, offset, side, properties, is_imported: false, references: 1 };
+        self.physical.insert(physical).ok_or_else(|| {
             self.virtual_memory.destroy(offset);
             self.refund_physical(side, size);
             "there are as many allocations as handles can name".to_owned()
         })
+    }
+
+    /// Adds a physical allocation of another process, with one reference; `None` if all handles are used.
+    pub(crate) fn import_physical(
+        &mut self,
+        object: SharedObject,
+        side: Side,
+        properties: Properties,
+    ) -> Option<PhysicalHandle> {
+        let size = object.header().size;
+        let offset = self.virtual_memory.add_shared(object, true);
+        let physical = Physical { size, offset, side, properties, is_imported: true, references: 1 };
+        let added = self.physical.insert(physical);
+        if added.is_none() {
+            self.virtual_memory.destroy(offset);
+        }
+        added
+    }
+
+    /// Compares accesses through a mapping, which starts at `base`, with those of other processes, if they can
+    /// have the physical allocation.
+    pub(crate) fn track_shared_mapping(&mut self, base: u64, offset: u64) {
+        let journal = self.virtual_memory.shared_object(offset).and_then(Journal::of);
+        self.track_shared(base, journal, 0);
     }
 
     /// Adds a reference to a physical allocation.
@@ -71,13 +104,17 @@ impl World {
 
     /// Removes a physical allocation without references and mappings.
     fn collect_physical(&mut self, handle: PhysicalHandle) {
-        let Some(&Physical { size, offset, side, references: 0, .. }) = self.physical.get(handle) else { return };
+        let Some(&Physical { size, offset, side, is_imported, references: 0, .. }) = self.physical.get(handle) else {
+            return;
+        };
         if self.virtual_memory.is_mapped(offset) {
             return;
         }
         self.physical.remove(handle);
         self.virtual_memory.destroy(offset);
-        self.refund_physical(side, size);
+        if !is_imported {
+            self.refund_physical(side, size);
+        }
     }
 
     /// Refunds the memory of a physical allocation.

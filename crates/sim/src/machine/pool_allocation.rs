@@ -6,7 +6,7 @@ use warploom_engine::{Moment, OpId, QueueId};
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::Status;
 use crate::machine::objects::Objects;
-use crate::machine::pool::{CHUNK, Current, Freed, Pool, Reuse, Tag};
+use crate::machine::pool::{CHUNK, Current, Freed, Pool, Reuse, Sharing, Tag};
 use crate::machine::world::{Work, World};
 use crate::memory::{Allocation, Backing, Home, PoolBlock, Side, Spacing};
 
@@ -61,6 +61,9 @@ impl World {
         // Before the op is enqueued, because the engine may complete it at once.
         let Some(Allocation { size, side, backing, .. }) = self.memory.remove(address) else { return Ok(()) };
         let (pool, offset) = match (backing, side) {
+            (Backing::Pool(block), _) if self.leave_imported_pool(block.pool) => {
+                return self.enqueue(queue, Work::Release(Freed::Import { address })).map(|_| ());
+            }
             (Backing::Pool(block), _) => (block.pool, block.offset),
             (Backing::Device, Side::Device(device)) => {
                 let freed = Freed::Device { device, address, bytes: size };
@@ -70,6 +73,7 @@ impl World {
         };
         if let Some(pool) = self.pools.get_mut(pool) {
             pool.used -= size;
+            pool.end_export(offset);
             pool.space.give(offset, Tag { queue, stamp, pending: None, done: false }, context);
         }
         let op = self.enqueue(queue, Work::Release(Freed::Pool { pool, stamp, address }))?;
@@ -182,7 +186,14 @@ impl World {
     fn open_pool(&mut self, handle: PoolHandle) -> Option<()> {
         let pool = self.pools.get_mut(handle)?;
         if pool.addresses.is_none() {
-            pool.addresses = Some(self.pool_windows.take(pool.space.len, pool.home.is_open()).ok()?);
+            let addresses = self.pool_windows.take(pool.space.len, pool.home.is_open()).ok()?;
+            if let Sharing::Exportable(shared) = &pool.sharing
+                && addresses.share(shared.object(), 0, pool.space.len).is_err()
+            {
+                self.pool_windows.give(addresses);
+                return None;
+            }
+            pool.addresses = Some(addresses);
         }
         Some(())
     }

@@ -3,7 +3,7 @@
 use warploom_engine::QueueId;
 
 use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
-use crate::machine::pool::{CHUNK, Freed, Pool};
+use crate::machine::pool::{CHUNK, Freed, Pool, Sharing};
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Home};
 
@@ -17,6 +17,7 @@ impl World {
                     self.bury_pool(pool);
                 }
             }
+            Freed::Import { address } => self.pool_windows.end_import(address),
             Freed::Device { device, address, bytes } => {
                 self.devices[usize::from(device)].memory.give(address, bytes);
             }
@@ -29,7 +30,11 @@ impl World {
     /// pool's count of used bytes unchanged.
     pub(crate) fn free_pool_memory(&mut self, address: u64) {
         let Some(Allocation { backing: Backing::Pool(block), .. }) = self.memory.remove(address) else { return };
+        if self.leave_imported_pool(block.pool) {
+            return self.pool_windows.end_import(address);
+        }
         if let Some(pool) = self.pools.get_mut(block.pool) {
+            pool.end_export(block.offset);
             pool.space.give_now(block.offset);
             self.apply_threshold(block.pool);
             self.bury_pool(block.pool);
@@ -125,13 +130,17 @@ impl World {
         if !self.pools.get(handle).is_some_and(Pool::is_over) {
             return;
         }
-        if let Some(pool) = self.pools.remove(handle) {
+        if let Some(mut pool) = self.pools.remove(handle) {
             self.refund(pool.home, pool.space.reserved);
-            if let Some(addresses) = pool.addresses {
-                for chunk in pool.space.backed_chunks() {
-                    addresses.discard(chunk);
+            if pool.addresses.is_some() {
+                pool.space.backed_chunks().into_iter().for_each(|chunk| pool.discard(chunk));
+            }
+            match (pool.addresses.take(), &pool.sharing) {
+                (Some(addresses), Sharing::Exportable(_)) => {
+                    self.pool_windows.give_shared(addresses, pool.space.len);
                 }
-                self.pool_windows.give(addresses);
+                (Some(addresses), _) => self.pool_windows.give(addresses),
+                (None, _) => {}
             }
         }
     }

@@ -44,6 +44,8 @@ resources! {
     PoolMemory "pool allocation" "pool allocations";
     /// Allocations of graphs that no node frees, `cuMemFreeAsync`.
     GraphMemory "graph allocation" "graph allocations";
+    /// `cuIpcOpenMemHandle`, `cuIpcCloseMemHandle`.
+    ImportedMemory "imported allocation" "imported allocations";
     /// `cuMemCreate`, `cuMemRelease`.
     Physical "physical allocation" "physical allocations";
     /// `cuMemAddressReserve`, `cuMemAddressFree`.
@@ -87,6 +89,7 @@ impl Resource {
             Backing::Pool(_) => Resource::PoolMemory,
             Backing::Graph(_) => Resource::GraphMemory,
             Backing::Mapped(_) => Resource::Mapping,
+            Backing::Imported(_) => Resource::ImportedMemory,
             Backing::Variable(_) => return None,
         })
     }

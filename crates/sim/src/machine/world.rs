@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use warploom_engine::{Known, Mode, OpId, OpState, Order, Period, QueueId, settle};
 use warploom_sys::types::CUresult;
 
-use crate::check::{Checker, Findings};
+use crate::check::{Checker, Findings, Processes};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::capture::Captures;
@@ -26,7 +26,9 @@ use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
 use crate::machine::work::{self, Note, Owner, Reached};
-use crate::memory::{Home, HostLimit, HostMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory};
+use crate::memory::{
+    Home, HostLimit, HostMemory, ImportedMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory,
+};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Activity, Ended, Recorder};
@@ -56,6 +58,7 @@ pub(crate) struct World {
     pub(super) memory: Registry,
     pub(super) physical: Objects<Physical>,
     pub(super) virtual_memory: VirtualMemory,
+    pub(super) imported: ImportedMemory,
     pub(super) host_memory: HostMemory,
     pub(super) managed_memory: ManagedMemory,
     pub(super) code: Code,
@@ -69,6 +72,7 @@ pub(crate) struct World {
     numbers_calls: bool,
     pub(super) clock: Clock,
     pub(super) checker: Checker,
+    pub(super) processes: Processes,
     pub(super) host_limit: HostLimit,
     pub(super) trace: Option<Arc<Recorder>>,
     /// Objects destroyed with their context.
@@ -77,6 +81,8 @@ pub(crate) struct World {
     next_stream_id: u64,
     next_op: u64,
     pub(super) has_faulted: Arc<AtomicBool>,
+    /// Ops that other processes may wait for, while a thread goes on with them.
+    pub(super) for_others: Vec<OpId>,
     /// Ops that have run and whose end is not known yet.
     unbooked: Vec<Unbooked>,
 }
@@ -111,6 +117,7 @@ impl World {
             memory: Registry::new(),
             physical: Objects::new(id),
             virtual_memory: VirtualMemory::default(),
+            imported: ImportedMemory::default(),
             host_memory: HostMemory::new(spacing),
             managed_memory: ManagedMemory::new(topology, spacing),
             code: Code::new(id),
@@ -122,6 +129,7 @@ impl World {
             numbers_calls: trace.is_some(),
             clock: Clock::new(topology, mode),
             checker: Checker::new(findings),
+            processes: Processes::default(),
             host_limit: HostLimit::new(host_limit),
             trace,
             abandoned: Counts::default(),
@@ -129,6 +137,7 @@ impl World {
             next_stream_id: 1,
             next_op: 1,
             has_faulted: Arc::default(),
+            for_others: Vec::new(),
             unbooked: Vec::new(),
         })
     }
@@ -349,6 +358,7 @@ impl warploom_engine::State for World {
         // The program's code may synchronise with other threads in ways that the simulator does not see.
         if let Some(known) = work.known() {
             self.engine.timelines.host_learns(known);
+            self.tell_processes();
         }
         match (self.poison_of(id), work) {
             (None, Work::Task(task)) => {
@@ -467,8 +477,10 @@ impl World {
             let (call, copies) = (note.call, copies.as_slice());
             trace.ended(&Ended { id, activity, copies, device, stream, call, ran, stream_idle, period });
         }
-        match &work {
-            Work::Record { event, serial } => {
+        match &mut work {
+            Work::Record { event, serial, shared } => {
+                // Tells other processes.
+                drop(shared.take());
                 if let Some(event) = self.events.get_mut(*event) {
                     event.recorded(*serial, end, !ran);
                 }

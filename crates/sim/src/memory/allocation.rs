@@ -35,8 +35,8 @@ impl Allocation {
         self.base + self.size
     }
 
-    /// Bytes that it holds itself: registered memory is the program's, and mapped memory is counted with its
-    /// physical allocation.
+    /// Bytes that it holds itself: registered memory is the program's, mapped memory is counted with its
+    /// physical allocation, and imported memory is another process's.
     fn own_bytes(&self) -> u64 {
         match self.backing {
             Backing::Device
@@ -45,7 +45,7 @@ impl Allocation {
             | Backing::Pool(_)
             | Backing::Graph(_)
             | Backing::Variable(_) => self.size,
-            Backing::Registered { .. } | Backing::Mapped(_) => 0,
+            Backing::Registered { .. } | Backing::Mapped(_) | Backing::Imported(_) => 0,
         }
     }
 

@@ -39,7 +39,7 @@ pub(super) fn remove_span(address: u64) {
     }
 }
 
-/// Notes that a span has pages of a file, which do not become zeros when they are given back.
+/// Notes that a span has pages of a file, which become zeros only when they are removed from the file.
 pub(super) fn note_file(address: u64) {
     if let Some(mut spans) = SPANS.try_write_for(PATIENCE)
         && let Some((_, is_private)) = spans.get_mut(&address)
@@ -57,13 +57,15 @@ pub(super) fn release(host: usize, bytes: u64) -> Option<Range<u64>> {
     }
     let spans = SPANS.try_read_for(PATIENCE)?;
     let (_, (span_end, is_private)) = spans.range(..=start).next_back()?;
-    if !is_private || end > *span_end {
+    if end > *span_end {
         return None;
     }
+    // Pages of a file are removed from the file. The kernel refuses that for private pages.
+    let advice = if *is_private { Advice::LinuxDontNeed } else { Advice::LinuxRemove };
     let pages = std::ptr::with_exposed_provenance_mut(start as usize);
-    // SAFETY: private pages of one span, mapped as long as the lock is held. Their bytes are to be zeros, and
-    // nobody's reference points to them (`SimAddress::new`).
-    let advised = unsafe { madvise(pages, (end - start) as usize, Advice::LinuxDontNeed) };
+    // SAFETY: pages of one span, mapped as long as the lock is held. Their bytes are to be zeros, also where
+    // the kernel stops halfway, and nobody's reference points to them (`SimAddress::new`).
+    let advised = unsafe { madvise(pages, (end - start) as usize, advice) };
     advised.is_ok().then_some(start..end)
 }
 
@@ -105,13 +107,13 @@ fn resident() -> u64 {
 }
 
 /// The bytes of a range whose pages are committed; zero where the system does not say.
-pub(crate) fn committed_in(host: usize, bytes: u64) -> u64 {
+pub(super) fn committed_in(range: &Range<u64>) -> u64 {
     const PRESENT: u64 = 1 << 63;
     const SWAPPED: u64 = 1 << 62;
     // The page of zeros is not the process's own.
     const EXCLUSIVE: u64 = 1 << 56;
     let Ok(file) = File::open("/proc/self/pagemap") else { return 0 };
-    let (first, end) = (host as u64 / PAGE, (host as u64 + bytes).div_ceil(PAGE));
+    let (first, end) = (range.start / PAGE, range.end.div_ceil(PAGE));
     let (mut at, mut pages, mut entries) = (first, 0, vec![0; 1 << 16]);
     while at < end {
         let wanted = (((end - at) * 8) as usize).min(entries.len());
@@ -123,7 +125,7 @@ pub(crate) fn committed_in(host: usize, bytes: u64) -> u64 {
         pages += words.filter(is_own).count() as u64;
         at += wanted as u64 / 8;
     }
-    (pages * PAGE).min(bytes)
+    (pages * PAGE).min(range.end - range.start)
 }
 
 /// The memory of the host, or of the control group that the process is in.
@@ -145,6 +147,8 @@ fn read(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
     use crate::memory::span::Span;
 
@@ -166,16 +170,17 @@ mod tests {
     #[test]
     fn pages_are_committed_by_writes_and_not_by_reads() -> std::io::Result<()> {
         let span = Span::open(64 * MIB)?;
+        let all = span.address()..span.address() + 64 * MIB;
         touch(&span, 0..4096, false);
-        assert_eq!(committed_in(span.address() as usize, 64 * MIB), 0);
+        assert_eq!(committed_in(&all), 0);
         touch(&span, 512..1024, true);
-        let committed_here = committed_in(span.address() as usize, 64 * MIB);
+        let committed_here = committed_in(&all);
         // Large pages may be committed as a whole.
         assert!((2 * MIB..=8 * MIB).contains(&committed_here), "{committed_here}");
         assert!(committed() >= 2 * MIB, "{}", committed());
         let filled = release(span.address() as usize + 100, 64 * MIB - 100);
         assert_eq!(filled, Some(span.address() + PAGE..span.address() + 64 * MIB));
-        assert_eq!(committed_in(span.address() as usize, 64 * MIB), 0);
+        assert_eq!(committed_in(&all), 0);
         touch(&span, 1..4096, false);
         Ok(())
     }
@@ -190,6 +195,24 @@ mod tests {
         assert!(own.iter().all(|byte| *byte == 1));
         note_file(span.address());
         assert_eq!(release(span.address() as usize, 2 * MIB), None);
+        Ok(())
+    }
+
+    #[test]
+    fn pages_of_a_file_are_removed_from_the_file() -> std::io::Result<()> {
+        let file = rustix::fs::memfd_create(c"pages", rustix::fs::MemfdFlags::CLOEXEC)?;
+        rustix::fs::ftruncate(&file, 4 * MIB)?;
+        let span = Span::open(8 * MIB)?;
+        span.share(span.address(), 4 * MIB, file.as_fd(), 0, true)?;
+        touch(&span, 0..1024, true);
+        let blocks = || rustix::fs::fstat(&file).map(|file| file.st_blocks);
+        assert_eq!(blocks()?, 8192);
+        let filled = release(span.address() as usize, 4 * MIB);
+        assert_eq!(filled, Some(span.address()..span.address() + 4 * MIB));
+        assert_eq!(blocks()?, 0);
+        touch(&span, 0..1024, false);
+        // Beside the file are private pages, which the kernel does not remove.
+        assert_eq!(release(span.address() as usize, 8 * MIB), None);
         Ok(())
     }
 

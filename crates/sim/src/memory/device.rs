@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use super::BLOCK;
 use super::blocks::{Block, Blocks, Spacing};
+use super::ipc_handle::IpcHandle;
+use super::shared_blocks::SharedBlocks;
+use super::shared_object::{SharedDevice, SharedObject};
 use super::windows::Windows;
 
 /// One device's capacity and address space.
@@ -18,6 +21,8 @@ pub(crate) struct DeviceMemory {
     driver: Range<u64>,
     capacity: u64,
     used: u64,
+    /// The blocks that other processes can open, by their start.
+    shared: SharedBlocks,
 }
 
 /// Bytes in front of the first allocation that are the driver's own. They are mapped, so that a kernel can
@@ -32,7 +37,7 @@ impl DeviceMemory {
         let driver = window.base()..window.base() + DRIVER;
         let mut blocks = Blocks::new(spacing);
         blocks.add_room(driver.end, window.len() - DRIVER);
-        Ok(Self { windows, blocks, driver, capacity, used: 0 })
+        Ok(Self { windows, blocks, driver, capacity, used: 0, shared: SharedBlocks::default() })
     }
 
     fn add_room(&mut self, len: u64) -> io::Result<()> {
@@ -91,7 +96,9 @@ impl DeviceMemory {
     /// Gives whole blocks back, and their pages to the system.
     pub(crate) fn give_blocks(&mut self, address: u64, bytes: u64) {
         let bytes = bytes.next_multiple_of(BLOCK);
-        self.windows.discard(address, bytes);
+        if !self.shared.end(&self.windows, address, bytes) {
+            self.windows.discard(address, bytes);
+        }
         self.blocks.give(address, bytes);
         self.used -= bytes;
     }
@@ -111,12 +118,37 @@ impl DeviceMemory {
 
     /// Gives back what [`DeviceMemory::take`] gave for the same size.
     pub(crate) fn give(&mut self, address: u64, bytes: u64) {
+        if let Some(block) = self.blocks.containing(address).filter(|_| !self.shared.is_empty()) {
+            self.shared.forget(block, address);
+        }
         if Blocks::is_large(bytes) {
             return self.give_blocks(address, bytes);
         }
         if let Some(block) = self.blocks.give_shared(address, bytes) {
             self.give_blocks(block.base, block.len);
         }
+    }
+
+    /// Lets other processes open an allocation: the memory of its block moves into a shared object, where it is.
+    /// Nothing else touches the memory meanwhile.
+    pub(crate) fn share(
+        &mut self,
+        (address, bytes, generation): (u64, u64, u32),
+        machine: u128,
+        device: SharedDevice,
+    ) -> io::Result<IpcHandle> {
+        let block = self.blocks.containing(address).ok_or(io::ErrorKind::NotFound)?;
+        self.shared.share(&self.windows, block, (address, bytes, generation), machine, device)
+    }
+
+    /// The shared object of the block that an address is in.
+    pub(crate) fn shared_object(&self, address: u64) -> Option<&SharedObject> {
+        self.shared.object(self.blocks.containing(address)?)
+    }
+
+    /// Host memory that shared blocks take, in bytes.
+    pub(crate) fn committed_shared(&self) -> u64 {
+        self.shared.committed()
     }
 
     /// The mapped range around an address, and where the simulator finds its first byte.

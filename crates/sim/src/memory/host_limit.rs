@@ -11,8 +11,8 @@ use super::committed;
 pub(crate) struct HostLimit {
     bytes: u64,
     measured: Option<Measured>,
-    /// Memory that ops in flight write, and since the last measurement wrote.
-    claims: Vec<(OpId, Pages)>,
+    /// Memory that ops in flight write or give back, and since the last measurement did.
+    claims: Vec<(OpId, Claim)>,
 }
 
 /// A range of the simulator's addresses.
@@ -37,22 +37,12 @@ impl HostLimit {
 
     /// The most that claims may commit.
     fn claimed(&self) -> u64 {
-        self.claims.iter().map(|(_, pages)| pages.end - pages.start).sum()
+        self.claims.iter().flat_map(|(_, claim)| &claim.written).map(|pages| pages.end - pages.start).sum()
     }
 
-    /// The bytes of claims, and of some more memory, that are not committed yet.
-    pub(crate) fn uncommitted(&self, more: &[Pages]) -> u64 {
-        let mut all: Vec<_> = self.claims.iter().map(|(_, pages)| pages).chain(more).cloned().collect();
-        all.sort_by_key(|pages| pages.start);
-        let (mut bytes, mut counted) = (0, 0);
-        for pages in all {
-            let start = pages.start.max(counted);
-            if let Some(rest) = pages.end.checked_sub(start) {
-                bytes += rest - committed::committed_in(start as usize, rest);
-                counted = pages.end;
-            }
-        }
-        bytes
+    /// The memory that ops in flight give back, sorted, without overlaps.
+    fn released(&self) -> Vec<Pages> {
+        union(self.claims.iter().flat_map(|(_, claim)| &claim.released))
     }
 
     /// `true` if it is time for a measurement.
@@ -75,23 +65,94 @@ impl HostLimit {
         bytes
     }
 
+    /// The bytes that will be committed when the ops in flight are done, and one that writes `more` after
+    /// them, as far as they can be foreseen. Measures like [`measure`](Self::measure).
+    ///
+    /// Pages that an op in flight gives back count as given back: a program that clears memory and goes on
+    /// must not depend on how fast the clearing is. If they are written as well, they count as written,
+    /// whatever the order.
+    pub(crate) fn foresee(&mut self, others: u64, is_done: impl Fn(OpId) -> bool, more: &[Pages]) -> u64 {
+        let released = self.released();
+        // In this order: pages that go back meanwhile are counted once too little, not once too much.
+        let going: u64 = released.iter().map(committed::committed_in).sum();
+        let bytes = self.measure(others, is_done);
+        let written = self.claims.iter().flat_map(|(_, claim)| &claim.written).chain(more);
+        let mut coming = 0;
+        for pages in union(written) {
+            let stays: u64 = without(&pages, &released).map(|pages| committed::committed_in(&pages)).sum();
+            coming += pages.end - pages.start - stays;
+        }
+        bytes.saturating_sub(going) + coming
+    }
+
     /// The most bytes that are committed since the last measurement.
     pub(crate) fn most(&self) -> u64 {
         self.measured.map_or(0, |measured| measured.bytes) + self.claimed()
     }
 
     /// Remembers the memory that an op may commit.
-    pub(crate) fn claim(&mut self, op: OpId, Claim(pages): Claim) {
-        self.claims.extend(pages.into_iter().map(|pages| (op, pages)));
+    pub(crate) fn claim(&mut self, op: OpId, claim: Claim) {
+        if !claim.is_empty() {
+            self.claims.push((op, claim));
+        }
     }
 }
 
-/// Memory that an op may commit; none as long as the limit is far.
+/// Memory that an op may commit, and memory that it gives back; none as long as the limit is far.
 #[derive(Default)]
-pub(crate) struct Claim(pub(crate) Vec<Pages>);
+pub(crate) struct Claim {
+    pub(crate) written: Vec<Pages>,
+    pub(crate) released: Vec<Pages>,
+}
 
 impl Claim {
-    pub(crate) fn join(&mut self, Claim(pages): Claim) {
-        self.0.extend(pages);
+    fn is_empty(&self) -> bool {
+        self.written.is_empty() && self.released.is_empty()
+    }
+
+    pub(crate) fn join(&mut self, other: Claim) {
+        self.written.extend(other.written);
+        self.released.extend(other.released);
+    }
+}
+
+/// Ranges as few that do not overlap, sorted.
+fn union<'a>(ranges: impl Iterator<Item = &'a Pages>) -> Vec<Pages> {
+    let mut all: Vec<Pages> = ranges.filter(|range| !range.is_empty()).cloned().collect();
+    all.sort_unstable_by_key(|range| range.start);
+    let mut joined: Vec<Pages> = Vec::new();
+    for range in all {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// What is left of a range without `holes`, which are sorted and do not overlap.
+fn without(range: &Pages, holes: &[Pages]) -> impl Iterator<Item = Pages> {
+    let starts = std::iter::once(range.start).chain(holes.iter().map(|hole| hole.end));
+    let ends = holes.iter().map(|hole| hole.start).chain([range.end]);
+    starts.zip(ends).map(|(start, end)| start.max(range.start)..end.min(range.end)).filter(|rest| !rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_meet_or_overlap_are_joined() {
+        assert_eq!(union([5..9, 1..3, 3..4, 6..7, 8..12, 2..2].iter()), [1..4, 5..12]);
+        assert_eq!(union([].iter()), []);
+    }
+
+    #[test]
+    fn holes_are_cut_out_of_a_range() {
+        let rest = |range: Pages, holes: &[Pages]| without(&range, holes).collect::<Vec<_>>();
+        assert_eq!(rest(10..20, &[]), [10..20]);
+        assert_eq!(rest(10..20, &[0..5, 12..14, 16..17, 30..40]), [10..12, 14..16, 17..20]);
+        assert_eq!(rest(10..20, &[0..12, 18..30]), [12..18]);
+        assert_eq!(rest(10..20, &[5..25]), []);
     }
 }

@@ -30,13 +30,17 @@ mod device;
 mod heap;
 mod host;
 mod host_limit;
+mod imported;
 mod in_flight;
-
+mod ipc_handle;
 mod operation;
 mod requested_location;
 mod residence;
 mod residency;
 pub(crate) mod shadow;
+pub(crate) mod shared_blocks;
+mod shared_object;
+mod shared_records;
 mod sim_address;
 mod span;
 mod vmm;
@@ -45,20 +49,26 @@ mod windows;
 
 pub(crate) use allocation::{Allocation, Registry};
 pub(crate) use backing::{
-    Backing, GraphBlock, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
+    Backing, GraphBlock, Home, Imported, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
 };
 pub(crate) use blocks::{Block, Spacing};
 pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
 pub(crate) use host_limit::{Claim, HostLimit};
+pub(crate) use imported::{ImportError, ImportedMemory, ImportedPart};
 pub(crate) use in_flight::InFlight;
+pub(crate) use ipc_handle::{BlockPart, HandleError, IpcHandle};
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch, Transfer};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
 pub use residence::Residence;
 #[cfg(test)]
 pub(crate) use residency::PAGE;
 pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
+pub(crate) use shared_object::{
+    Details, Header, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind, SharedObject, digest,
+};
+pub(crate) use shared_records::{AwaitedRecords, PendingRecord, Recorder, SharedRecords};
 pub(crate) use sim_address::{Side, SimAddress};
 pub(crate) use vmm::VirtualMemory;
 pub(crate) use window::Window;

@@ -94,6 +94,11 @@ impl Window {
         self.seen.discard(address, len);
     }
 
+    /// Puts private memory behind an exposed stretch; it stays open and reads as zeros.
+    pub(crate) fn hide(&self, address: u64, len: u64) -> io::Result<()> {
+        self.seen.renew(address, len)
+    }
+
     /// Takes back what `open` or `expose` gave; the stretch loses its own bytes.
     pub(crate) fn close(&self, address: u64, len: u64) -> io::Result<()> {
         self.seen.lock(address, len)

@@ -44,9 +44,22 @@ fn archive() -> Vec<u8> {
     [b"!<arch>\n", header("//", names.len()).as_bytes(), names, header("/0", 4).as_bytes(), b"\x7fELF"].concat()
 }
 
+/// PTX with a kernel `k` that copies the text that a function gives for an error.
+fn copier(name: &str) -> CString {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.extern .func (.param .b64 text) {name}(.param .b32 error);\n\
+         .visible .entry k(.param .u64 into, .param .u32 error) {{ .reg .pred %p; .reg .b32 %r; .reg .b64 %to, %from;\n\
+         ld.param.u64 %to, [into]; ld.param.u32 %r, [error];\n\
+         {{ .param .b32 a; .param .b64 b; st.param.b32 [a], %r; call (b), {name}, (a); ld.param.b64 %from, [b]; }}\n\
+         NEXT: ld.u8 %r, [%from]; st.global.u8 [%to], %r; add.s64 %from, %from, 1; add.s64 %to, %to, 1;\n\
+         setp.ne.u32 %p, %r, 0; @%p bra NEXT; ret; }}\n"
+    );
+    CString::new(text).expect("a text without zeros")
+}
+
 /// The module of a kernel that calls a function, linked with the archive.
-fn with_archive(driver: &Driver, name: &str) -> TestResult<CUmodule> {
-    let (text, archive, mut state) = (caller(name), archive(), null_mut());
+fn with_archive(driver: &Driver, text: &CString) -> TestResult<CUmodule> {
+    let (archive, mut state) = (archive(), null_mut());
     call!(driver.cuLinkCreate_v2(0, null_mut(), null_mut(), &mut state))?;
     let pieces: [(CUjitInputType, &[u8]); 2] = [
         (CUjitInputType::CU_JIT_INPUT_PTX, text.as_bytes_with_nul()),
@@ -107,10 +120,37 @@ driver_tests! {
         let _primary = Primary::of(driver, 0)?;
         // The version is that of an H200.
         for (name, value) in [("cudaGetDevice", 0), ("cudaRuntimeGetVersion", 6000), ("__cudaCDP2RuntimeGetVersion", 6000)] {
-            let module = with_archive(driver, name)?;
+            let module = with_archive(driver, &caller(name))?;
             let into = upload(driver, &[7; 2])?;
             launch(driver, function(driver, module, "k")?, (1, 1), null_mut(), &mut arguments!(into))?;
             assert_eq!(download(driver, into, 2)?, [value, 0], "{name}");
+            call!(driver.cuMemFree_v2(into))?;
+            call!(driver.cuModuleUnload(module))?;
+        }
+    }
+
+    sim fn kernels_ask_for_names_and_descriptions_of_errors(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        // The texts are those of an H200, for codes that it does not know as well.
+        let texts = [
+            (0_u32, "cudaSuccess", "no error"),
+            (10, "unrecognized error code", "unrecognized error code"),
+            (102, "cudaErrorDeviceNotLicensed", "device doesn't have valid Grid license"),
+            (719, "cudaErrorLaunchFailure", "unspecified launch failure"),
+            (999, "cudaErrorUnknown", "unknown error"),
+            (1000, "unrecognized error code", "unrecognized error code"),
+            (u32::MAX, "unrecognized error code", "unrecognized error code"),
+        ];
+        for (name, is_name) in [("cudaGetErrorName", true), ("__cudaCDP2GetErrorString", false)] {
+            let module = with_archive(driver, &copier(name))?;
+            let into = upload(driver, &[0; 16])?;
+            for (error, error_name, description) in texts {
+                launch(driver, function(driver, module, "k")?, (1, 1), null_mut(), &mut arguments!(into, error))?;
+                let bytes: Vec<u8> = download(driver, into, 16)?.into_iter().flat_map(u32::to_le_bytes).collect();
+                let found = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+                let expected = if is_name { error_name } else { description };
+                assert_eq!(String::from_utf8_lossy(found), expected, "{name} of {error}");
+            }
             call!(driver.cuMemFree_v2(into))?;
             call!(driver.cuModuleUnload(module))?;
         }

@@ -1,11 +1,9 @@
-//! Sharing pools between processes.
+//! Export of pools; `tests/processes` imports them in other processes.
 
 use std::ptr::null_mut;
 
-use warploom_testkit::sim::topology::Topology;
-use warploom_testkit::sim::{LogKind, Mode};
 use warploom_testkit::sys::types::{CUmemAllocationHandleType, CUmemPoolPtrExportData};
-use warploom_testkit::{Primary, Stream, TestResult, answers, call, driver_tests, open};
+use warploom_testkit::{Primary, Stream, answers, call, driver_tests};
 
 use crate::fixture::Pool;
 
@@ -39,18 +37,23 @@ driver_tests! {
     }
 }
 
-#[test]
-fn a_pool_that_was_made_for_it_is_not_exported_either_and_the_log_says_so() -> TestResult {
-    let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
-    let driver = &driver;
-    let pool = Pool::with(driver, |properties| properties.handleTypes = DESCRIPTOR)?;
-    let mut file = -1i32;
-    let out = (&raw mut file).cast();
-    answers!(driver.cuMemPoolExportToShareableHandle(out, pool.raw, DESCRIPTOR, 1), CUDA_ERROR_INVALID_VALUE);
-    answers!(driver.cuMemPoolExportToShareableHandle(out, pool.raw, DESCRIPTOR, 0), CUDA_ERROR_NOT_SUPPORTED);
-    let log = machine.log();
-    let last = log.last().ok_or("a refusal is logged")?;
-    assert_eq!(last.kind, LogKind::Unsupported);
-    assert!(last.reason.contains("cuMemPoolExportToShareableHandle"), "{last}");
-    Ok(())
+driver_tests! {
+    fn a_pool_for_fabric_handles_is_created_and_not_exported(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let mut bytes = [0_u8; 64];
+        let out = bytes.as_mut_ptr().cast();
+        for types in [8, 9] {
+            let pool = Pool::with(driver, |properties| properties.handleTypes = CUmemAllocationHandleType(types))?;
+            for kind in [1, 8].into_iter().filter(|kind| kind & types != 0) {
+                let kind = CUmemAllocationHandleType(kind);
+                answers!(
+                    driver.cuMemPoolExportToShareableHandle(out, pool.raw, kind, 0),
+                    CUDA_ERROR_NOT_PERMITTED
+                );
+            }
+        }
+        let pool = Pool::with(driver, |properties| properties.handleTypes = DESCRIPTOR)?;
+        answers!(driver.cuMemPoolExportToShareableHandle(out, pool.raw, DESCRIPTOR, 1), CUDA_ERROR_INVALID_VALUE);
+        assert_eq!(bytes, [0; 64]);
+    }
 }

@@ -38,7 +38,7 @@ fn added(scalar: Atom, shared: bool, old: u64, b: u64) -> u64 {
         Atom::U64 | Atom::S64 => old.wrapping_add(b),
         Atom::F32 => {
             let mode = Mode { flush: !shared, ..Mode::PLAIN };
-            float::add(mode, f32::from_bits(old32), f32::from_bits(b32)).to_bits().into()
+            float::add(mode, f32::from_bits(old32), f32::from_bits(b32)).into()
         }
         Atom::F64 => {
             let (x, y) = (f64::from_bits(old), f64::from_bits(b));
@@ -46,7 +46,7 @@ fn added(scalar: Atom, shared: bool, old: u64, b: u64) -> u64 {
                 (false, _, true) => b,
                 (false, true, false) => old,
                 // In shared memory it is the sum of the operand and the old value.
-                _ => float::double::add(Rounding::Nearest, y, x).to_bits(),
+                _ => float::double::add(Rounding::Nearest, y, x),
             }
         }
         Atom::F16 => half::add::<Half>(PLAIN, old as u16, b as u16).into(),
@@ -66,8 +66,8 @@ fn extreme_of(scalar: Atom, greater: bool, old: u64, b: u64) -> u64 {
         Atom::S32 => pick(old32.cast_signed() < b32.cast_signed()),
         Atom::U64 => pick(old < b),
         Atom::S64 => pick(old.cast_signed() < b.cast_signed()),
-        Atom::F32 => extreme::single(choice, f32::from_bits(old32), f32::from_bits(b32)).to_bits().into(),
-        Atom::F64 => extreme::double(choice, f64::from_bits(old), f64::from_bits(b)).to_bits(),
+        Atom::F32 => extreme::single(choice, f32::from_bits(old32), f32::from_bits(b32)).into(),
+        Atom::F64 => extreme::double(choice, old, b),
         Atom::F16 => extreme::narrow::<Half>(choice, old as u16, b as u16).into(),
         Atom::Bf16 => extreme::narrow::<Brain>(choice, old as u16, b as u16).into(),
         Atom::F16x2 => half::pairwise(old32, b32, |a, b| extreme::narrow::<Half>(choice, a, b)).into(),

@@ -36,14 +36,14 @@ pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Cast, slots: [Slot; 2
                 map1(file, mask, slots, |a: u64| (a as u32) << unused >> unused);
             }
         }
-        Cast::SignedToSingle => map1(file, mask, slots, |a: i32| a as f32),
-        Cast::UnsignedToSingle => map1(file, mask, slots, |a: u32| a as f32),
-        Cast::SignedToDouble => map1(file, mask, slots, |a: i32| f64::from(a)),
-        Cast::UnsignedToDouble => map1(file, mask, slots, |a: u32| f64::from(a)),
-        Cast::LongToSingle => map1(file, mask, slots, |a: i64| a as f32),
-        Cast::LongToDouble => map1(file, mask, slots, |a: i64| a as f64),
-        Cast::UnsignedLongToSingle => map1(file, mask, slots, |a: u64| a as f32),
-        Cast::UnsignedLongToDouble => map1(file, mask, slots, |a: u64| a as f64),
+        Cast::SignedToSingle => map1(file, mask, slots, |a: i32| (a as f32).to_bits()),
+        Cast::UnsignedToSingle => map1(file, mask, slots, |a: u32| (a as f32).to_bits()),
+        Cast::SignedToDouble => map1(file, mask, slots, |a: i32| f64::from(a).to_bits()),
+        Cast::UnsignedToDouble => map1(file, mask, slots, |a: u32| f64::from(a).to_bits()),
+        Cast::LongToSingle => map1(file, mask, slots, |a: i64| (a as f32).to_bits()),
+        Cast::LongToDouble => map1(file, mask, slots, |a: i64| (a as f64).to_bits()),
+        Cast::UnsignedLongToSingle => map1(file, mask, slots, |a: u64| (a as f32).to_bits()),
+        Cast::UnsignedLongToDouble => map1(file, mask, slots, |a: u64| (a as f64).to_bits()),
         // Casts cut towards zero, clamp, and make zero of NaN; of doubles the hardware makes the least.
         Cast::SingleToSigned => map1(file, mask, slots, |a: f32| a as i32),
         Cast::SingleToUnsigned => map1(file, mask, slots, |a: f32| a as u32),
@@ -52,23 +52,23 @@ pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Cast, slots: [Slot; 2
         Cast::DoubleToSingle => map1(file, mask, slots, cut),
         Cast::HalfToSingle => map1(file, mask, slots, |a: u16| canonical(Half::widen(a))),
         Cast::SingleToHalf => map1(file, mask, slots, |a: f32| Half::narrow(a.into())),
-        Cast::BrainToSingle => map1(file, mask, slots, Brain::widen),
+        Cast::BrainToSingle => map1(file, mask, slots, |a: u16| Brain::widen(a).to_bits()),
         Cast::SingleToBrain => map1(file, mask, slots, |a: f32| Brain::narrow(a.into())),
     }
 }
 
 #[inline(always)]
-fn widen(value: f32) -> f64 {
+fn widen(value: f32) -> u64 {
     if value.is_nan() {
-        return f64::from_bits(carried(Format::SINGLE, Format::DOUBLE, value.to_bits().into()));
+        return carried(Format::SINGLE, Format::DOUBLE, value.to_bits().into());
     }
-    value.into()
+    f64::from(value).to_bits()
 }
 
 #[inline(always)]
-fn cut(value: f64) -> f32 {
+fn cut(value: f64) -> u32 {
     if value.is_nan() {
-        return f32::from_bits(carried(Format::DOUBLE, Format::SINGLE, value.to_bits()) as u32);
+        return carried(Format::DOUBLE, Format::SINGLE, value.to_bits()) as u32;
     }
-    value as f32
+    (value as f32).to_bits()
 }

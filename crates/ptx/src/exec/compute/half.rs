@@ -67,8 +67,7 @@ fn approximated<N: Narrow>(function: Function, flush: bool, value: u16) -> u16 {
         Function::Tangent => approximate::hyperbolic_tangent(wide),
         _ => approximate::exponential(false, wide),
     };
-    let narrow = if result.is_nan() { N::FORMAT.nan as u16 } else { N::narrow(result.into()) };
-    half::flush::<N>(flush, narrow)
+    half::flush::<N>(flush, N::narrow(f32::from_bits(result).into()))
 }
 
 /// `min` and `max` of two integers in each word.

@@ -196,10 +196,12 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[S
         Compute::ReciprocalRootDouble => map1(file, mask, one(slots), approx::reciprocal_root_double),
         Compute::ReciprocalHalfway => map1(file, mask, one(slots), |a| approx::upper_half(a, |a| 1.0 / a)),
         Compute::ReciprocalRootHalfway => map1(file, mask, one(slots), |a| approx::upper_half(a, |a| 1.0 / a.sqrt())),
-        Compute::MagnitudeSingle(flush) => map1(file, mask, one(slots), |a: f32| sign(flush, a, f32::abs)),
-        Compute::NegateSingle(flush) => map1(file, mask, one(slots), |a: f32| sign(flush, a, |a| -a)),
+        Compute::MagnitudeSingle(flush) => map1(file, mask, one(slots), |a| sign(flush, a, |a| a & !(1 << 31))),
+        Compute::NegateSingle(flush) => map1(file, mask, one(slots), |a| sign(flush, a, |a| a ^ 1 << 31)),
         Compute::ExtremeSingle(choice) => map2(file, mask, two(slots), |a, b| extreme::single(choice, a, b)),
-        Compute::CopySign => map2(file, mask, two(slots), |sign: f32, value: f32| value.copysign(sign)),
+        Compute::CopySign => {
+            map2(file, mask, two(slots), |sign: u32, value: u32| (value & !(1 << 31)) | (sign & 1 << 31))
+        }
         Compute::AddDouble(mode) => map2(file, mask, two(slots), |a, b| double::add(mode, a, b)),
         Compute::SubtractDouble(mode) => map2(file, mask, two(slots), |a, b| double::subtract(mode, a, b)),
         Compute::MultiplyDouble(mode) => map2(file, mask, two(slots), |a, b| double::multiply(mode, a, b)),
@@ -207,10 +209,12 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[S
         Compute::DivideDouble(mode) => map2(file, mask, two(slots), |a, b| double::divide(mode, a, b)),
         Compute::ReciprocalDouble(mode) => map1(file, mask, one(slots), |a| double::divide(mode, 1.0, a)),
         Compute::RootDouble(mode) => map1(file, mask, one(slots), |a| double::root(mode, a)),
-        Compute::MagnitudeDouble => map1(file, mask, one(slots), |a| double::sign(a, f64::abs)),
-        Compute::NegateDouble => map1(file, mask, one(slots), |a| double::sign(a, |a: f64| -a)),
+        Compute::MagnitudeDouble => map1(file, mask, one(slots), |a| double::sign(a, |a| a & !(1 << 63))),
+        Compute::NegateDouble => map1(file, mask, one(slots), |a| double::sign(a, |a| a ^ 1 << 63)),
         Compute::ExtremeDouble(choice) => map2(file, mask, two(slots), |a, b| extreme::double(choice, a, b)),
-        Compute::CopySignDouble => map2(file, mask, two(slots), |sign: f64, value: f64| value.copysign(sign)),
+        Compute::CopySignDouble => {
+            map2(file, mask, two(slots), |sign: u64, value: u64| (value & !(1 << 63)) | (sign & 1 << 63))
+        }
         Compute::AddHalf(..)
         | Compute::SubtractHalf(..)
         | Compute::MultiplyHalf(..)
@@ -320,10 +324,10 @@ fn three(&[d, a, b, c, ..]: &[Slot; 6]) -> [Slot; 4] {
 }
 
 #[inline(always)]
-fn sign(flush: bool, value: f32, change: impl FnOnce(f32) -> f32) -> f32 {
+fn sign(flush: bool, value: f32, change: impl FnOnce(u32) -> u32) -> u32 {
     let value = if flush { float::flushed(value) } else { value };
     // A NaN is made canonical, its sign with it.
-    if value.is_nan() { f32::from_bits(0x7fff_ffff) } else { change(value) }
+    if value.is_nan() { 0x7fff_ffff } else { change(value.to_bits()) }
 }
 
 fn convert(file: &mut File<'_>, mask: u32, long: [bool; 2], slots: [Slot; 2], how: Conversion) {

@@ -7,7 +7,7 @@ use super::processor::Processor;
 use super::transfer::{Environment, Update};
 use crate::device::direct::Direct;
 use crate::exec::compute::atomic::changed;
-use crate::exec::registers::{File, Lane};
+use crate::exec::registers::{File, Lane, Written};
 use crate::lanes::{LANES, Longs, lanes as each};
 use crate::program::operation::{Atom, Change};
 use crate::program::slot::Slot;
@@ -36,7 +36,7 @@ macro_rules! by_change {
 }
 
 /// A word that is changed at once.
-trait Word: Lane<Bits = Self> + Copy + Default + Into<u64> {
+trait Word: Written + Lane<Bits = Self> + Copy + Default + Into<u64> {
     const BYTES: usize;
 
     /// Changes a word, whose value may be known already; returns the old and the new value.

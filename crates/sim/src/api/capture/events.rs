@@ -5,7 +5,7 @@ use warploom_sys::types::CUresult;
 
 use super::IMPLICIT;
 use crate::ffi::handle::EventHandle;
-use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::capture::{Branch, CapturedRecord, SequenceId};
 use crate::machine::core::Guard;
@@ -25,6 +25,7 @@ impl Call<'_> {
         event: EventHandle,
         is_external: bool,
     ) -> Status {
+        self.refuse_interprocess(world, queue, event)?;
         if is_external {
             return self.capture_node(world, queue, NodeWork::RecordEvent(event));
         }
@@ -42,6 +43,7 @@ impl Call<'_> {
         let (record, is_recorded) = (found.captured.clone(), found.record.is_some());
         let own = world.captures().of(queue).map(|(id, _)| id);
         if own.is_some() {
+            self.refuse_interprocess(world, queue, event)?;
             self.capturing(world, queue)?;
         }
         match (record, own) {
@@ -62,6 +64,16 @@ impl Call<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Refuses an event for several processes in a capture, which is invalid then.
+    fn refuse_interprocess(&self, world: &mut Guard<'_>, queue: QueueId, event: EventHandle) -> Status {
+        if world.events().get(event).is_none_or(|event| event.shared.is_none()) {
+            return Ok(());
+        }
+        world.captures_mut().spoil(queue);
+        let reason = "an event for several processes cannot take part in a capture, which is invalid now";
+        Err(self.refuse(CAPTURE_UNSUPPORTED, reason))
     }
 
     fn join_capture(

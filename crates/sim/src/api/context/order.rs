@@ -52,7 +52,9 @@ pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: P
         return Err(call.refuse(INVALID_HANDLE, "the event was made in another context"));
     }
     let queue = world.record_on_context(context, event)?;
-    call.get_going(&mut world, queue)
+    call.get_going(&mut world, queue)?;
+    call.publish_record(&mut world, event);
+    Ok(())
 }
 
 pub(crate) fn cuCtxWaitEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: Ptr<CUevent_st>) -> Status {

@@ -113,7 +113,7 @@ pub(crate) fn find(
         return Err(outside(format!("{len} bytes at {address:#x} do not fit the {there} that are left there")));
     }
     let memory = match &first.backing {
-        Backing::Device => Memory::Device,
+        Backing::Device | Backing::Imported(_) => Memory::Device,
         Backing::Variable(variable) if variable.managed.is_some() => Memory::Shared,
         Backing::Variable(_) => Memory::Device,
         Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Memory::Shared,
@@ -151,7 +151,9 @@ pub(crate) fn find(
             located(first)
         }
     };
-    Ok(ResolvedOperand { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
+    // Opening memory of another process enabled the peer access that it needs.
+    let owner = first.context.filter(|_| !matches!(first.backing, Backing::Imported(_)));
+    Ok(ResolvedOperand { place: first.place(address), memory, owner, sync_memops: first.sync_memops })
 }
 
 /// Memory of pools and mappings, on a device or on the host.

@@ -6,6 +6,7 @@ use std::ffi::c_uint;
 use warploom_sys::types::{CUevent, CUevent_st};
 
 use super::find;
+use crate::api::ipc;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
@@ -14,9 +15,9 @@ use crate::machine::event::Event;
 /// `CU_EVENT_BLOCKING_SYNC`.
 const BLOCKING_SYNC: u32 = 1;
 /// `CU_EVENT_DISABLE_TIMING`.
-pub(super) const DISABLE_TIMING: u32 = 2;
+pub(crate) const DISABLE_TIMING: u32 = 2;
 /// `CU_EVENT_INTERPROCESS`.
-const INTERPROCESS: u32 = 4;
+pub(crate) const INTERPROCESS: u32 = 4;
 
 pub(crate) fn cuEventCreate(call: &Call<'_>, out: Ptr<CUevent>, flags: c_uint) -> Status {
     out.required()?;
@@ -28,9 +29,13 @@ pub(crate) fn cuEventCreate(call: &Call<'_>, out: Ptr<CUevent>, flags: c_uint) -
     }
     let mut world = call.world();
     let context = call.context(&world)?;
+    let mut event = Event::new(context, flags);
+    if flags & INTERPROCESS != 0 {
+        event.shared = Some(ipc::share_event(call, world.device_of(context)?)?);
+    }
     let event = world
         .events_mut()
-        .insert(Event::new(context, flags))
+        .insert(event)
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many events as handles"))?;
     out.write(event.as_raw())
 }

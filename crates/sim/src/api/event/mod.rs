@@ -8,7 +8,7 @@ mod lifecycle;
 mod record;
 
 pub(crate) use elapsed::{cuEventElapsedTime, cuEventElapsedTime_v2};
-pub(crate) use lifecycle::{cuEventCreate, cuEventDestroy_v2};
+pub(crate) use lifecycle::{DISABLE_TIMING, INTERPROCESS, cuEventCreate, cuEventDestroy_v2};
 pub(crate) use record::{cuEventQuery, cuEventRecord, cuEventRecordWithFlags, cuEventSynchronize};
 
 use warploom_sys::types::CUresult;

@@ -2,13 +2,14 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;
+use std::sync::atomic::Ordering;
 
 use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
 use super::find;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle};
-use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, OUT_OF_RESOURCES, Status};
 use crate::machine::call::Call;
 use crate::machine::event::Event;
 use crate::machine::world::World;
@@ -33,8 +34,20 @@ fn record(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>, is_
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
     call.check_legacy(&mut world, queue)?;
-    world.record_event(queue, handle)?;
-    call.get_going(&mut world, queue)
+    match world.record_event(queue, handle) {
+        Err(OUT_OF_RESOURCES) => {
+            // As many records are in flight as other processes can see; the oldest are waited for.
+            let pending = world.events().get(handle).and_then(|event| event.record?.op);
+            call.wait(&mut world, pending.as_slice())?;
+            let queue = call.queue(&mut world, stream)?;
+            let again = world.record_event(queue, handle);
+            again.map_err(|code| call.refuse(code, "other processes have too many records of the event in flight"))?;
+        }
+        recorded => recorded?,
+    }
+    call.get_going(&mut world, queue)?;
+    call.publish_record(&mut world, handle);
+    Ok(())
 }
 
 /// `CU_EVENT_RECORD_EXTERNAL`: only while a stream is captured.
@@ -60,10 +73,16 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     let Some(Event { context, record, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, pending) = (*context, record.filter(|record| record.time.is_none()).and_then(|record| record.op));
     let is_reached = pending.is_none_or(|op| call.core().query(&mut world, &[op]));
+    let is_pending_elsewhere = world.is_pending_elsewhere(handle);
+    if is_pending_elsewhere && pending.is_none() {
+        // Another handle of this process may have made the record.
+        call.core().query(&mut world, &[]);
+    }
     learn(&mut world, context, handle, pending.is_some())?;
-    if !is_reached {
+    if !is_reached || is_pending_elsewhere {
         return Err(NOT_READY);
     }
+    world.learn_from_others(handle);
     world.host_saw_event(handle);
     world.host_learns_event(handle);
     Ok(())
@@ -74,6 +93,12 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     let handle = find(call, &world, event.address())?;
     call.check_event(&mut world, handle, true)?;
     call.check_unsafe(&mut world)?;
+    if let Some((op, given_up)) = world.await_others_or_flag(handle) {
+        let waited = call.wait(&mut world, &[op]);
+        given_up.store(true, Ordering::Relaxed);
+        waited?;
+    }
+    world.learn_from_others(handle);
     let Some(Event { context, record, clock, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;

@@ -108,6 +108,9 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
         }
         Some(Backing::Variable(_)) => Err(call.refuse(INVALID_VALUE, "a variable goes with its module")),
         Some(Backing::Mapped(_)) => Err(call.refuse(INVALID_VALUE, "a mapping is undone by cuMemUnmap")),
+        Some(Backing::Imported(_)) => {
+            Err(call.refuse(INVALID_VALUE, "memory of another process is closed by cuIpcCloseMemHandle"))
+        }
         None => Err(call.refuse(INVALID_VALUE, not_a_start(world.memory(), address))),
     }
 }

@@ -209,6 +209,7 @@ impl<'a> Asker<'a> {
             Side::Host => true,
             Side::Device(device) => device == asking.device || allocation.is_managed(),
         };
+        let is_local = is_local || matches!(allocation.backing, Backing::Imported(_));
         let is_peer = allocation.context.is_some_and(|context| asking.peers.contains(&context));
         if is_local || is_peer { READ_WRITE } else { 0 }
     }
@@ -220,6 +221,7 @@ impl<'a> Asker<'a> {
             (Backing::PageLocked(_), _) => (self.world.host_memory().block_of(allocation.base), devices),
             (Backing::Managed(_), _) => (self.world.managed_memory().block_of(allocation.base), devices + 1),
             (Backing::Pool(_), _) => (Some(chunks_of(allocation)), devices + 4),
+            (Backing::Imported(_), _) => (self.world.imported().block_of(allocation.base), devices + 5),
             (Backing::Device, Side::Device(device)) => {
                 (self.world.devices()[usize::from(device)].memory.block_of(allocation.base), u64::from(device))
             }
@@ -237,6 +239,6 @@ impl<'a> Asker<'a> {
         let base = allocation.base / page * page;
         let own = Block { base, len: allocation.end().next_multiple_of(page) - base, serial: allocation.id };
         let (block, source) = found.map_or((own, devices + 2), |block| (block, source));
-        Block { serial: block.serial * (devices + 5) + source, ..block }
+        Block { serial: block.serial * (devices + 6) + source, ..block }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUmemPoolHandle_st, CUstream_st};
 
-use super::{current, named};
+use super::{current, own};
 use crate::ffi::Ptr;
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
@@ -41,7 +41,7 @@ pub(crate) fn cuMemAllocFromPoolAsync(
     out.write(0)?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let pool = named(call, world.pools(), pool)?;
+    let pool = own(call, world.pools(), pool)?;
     allocate(call, world, out, bytes, pool, queue)
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use warploom_sys::types::{CUmemPool_attribute as Attribute, CUmemPoolHandle_st};
 
-use super::named;
+use super::own;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
@@ -67,7 +67,7 @@ pub(crate) fn cuMemPoolGetAttribute(
     out: Ptr<c_void>,
 ) -> Status {
     let world = call.world();
-    let handle = named(call, world.pools(), pool)?;
+    let handle = own(call, world.pools(), pool)?;
     let version = call.core().topology.driver_version;
     let value = world.pools().get(handle).and_then(|pool| pool.attribute(attribute, version));
     match value.ok_or_else(|| unknown(call, attribute))? {
@@ -83,7 +83,7 @@ pub(crate) fn cuMemPoolSetAttribute(
     value: Ptr<c_void>,
 ) -> Status {
     let mut world = call.world();
-    let handle = named(call, world.pools(), pool)?;
+    let handle = own(call, world.pools(), pool)?;
     let Some(pool) = world.pools_mut().get_mut(handle) else { return Err(INVALID_VALUE) };
     let flag = || Ok(value.typed::<i32>().read()? != 0);
     let reset = || match value.typed::<u64>().read()? {

@@ -3,11 +3,11 @@
 
 use warploom_sys::types::{CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool};
 
-use super::named;
+use super::{named, share};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::pool::Pool;
+use crate::machine::pool::{Pool, Sharing};
 use crate::memory::Home;
 use crate::topology::number;
 
@@ -27,6 +27,7 @@ pub(crate) fn cuMemPoolCreate(call: &Call<'_>, out: Ptr<CUmemoryPool>, props: Co
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("no addresses for {} bytes", props.maxSize)))?;
     pool.handle_types = props.handleTypes.0;
     pool.usage = props.usage;
+    pool.sharing = share::sharing_of(call, &pool)?;
     let handle = call.world().pools_mut().insert(pool).ok_or(OUT_OF_MEMORY)?;
     out.write(handle.as_raw())
 }
@@ -81,6 +82,12 @@ pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>) -
     let handle = named(call, world.pools(), pool)?;
     if world.pools().get(handle).is_some_and(|pool| pool.is_default) {
         return Err(call.refuse(INVALID_VALUE, "a default pool cannot be destroyed"));
+    }
+    if let Some(Sharing::Imported(imported)) = world.pools().get(handle).map(|pool| &pool.sharing)
+        && imported.allocations > 0
+    {
+        let reason = format!("{} imported allocations of the imported pool are not freed", imported.allocations);
+        return Err(call.refuse(INVALID_VALUE, reason));
     }
     world.destroy_pool(handle);
     Ok(())

@@ -5,7 +5,7 @@ use warploom_sys::types::{
     CUdevice, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st, CUmemoryPool,
 };
 
-use super::{home, named};
+use super::{home, own};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::handle::PoolHandle;
@@ -36,7 +36,7 @@ pub(super) fn of_home(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Sta
 }
 
 fn choose(call: &Call<'_>, world: &mut Guard<'_>, home: Home, raw: Ptr<CUmemPoolHandle_st>) -> Status {
-    let pool = named(call, world.pools(), raw)?;
+    let pool = own(call, world.pools(), raw)?;
     let its = world.pools().get(pool).map(|pool| pool.home);
     if its != Some(home) {
         return Err(call.refuse(INVALID_VALUE, format!("the pool's memory is {its:?}, not {home:?}")));

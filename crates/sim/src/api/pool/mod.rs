@@ -18,6 +18,9 @@
 //! Memory comes in chunks that back one range of addresses ([`space`]). An unused chunk is released to its
 //! device when the host synchronises and the pool exceeds its release threshold, when the pool is trimmed, or
 //! when the device is out of memory.
+//!
+//! A pool that is created for file descriptors has its memory in one shared object. Another process that
+//! imports the pool maps chunks of that object, one range of addresses an imported allocation.
 
 mod access;
 mod allocate;
@@ -58,6 +61,15 @@ fn named(call: &Call<'_>, pools: &Objects<Pool>, raw: Ptr<CUmemPoolHandle_st>) -
     if call.object(pools, handle, INVALID_VALUE)?.destroyed {
         call.report_misuse(pools, handle, HandleProblem::Destroyed);
         return Err(call.refuse(INVALID_VALUE, format!("{handle:?} is a memory pool that has been destroyed")));
+    }
+    Ok(handle)
+}
+
+/// A pool that this process created. An imported pool has neither memory to allocate nor attributes.
+fn own(call: &Call<'_>, pools: &Objects<Pool>, raw: Ptr<CUmemPoolHandle_st>) -> Status<PoolHandle> {
+    let handle = named(call, pools, raw)?;
+    if pools.get(handle).is_some_and(Pool::is_imported) {
+        return Err(call.refuse(INVALID_VALUE, format!("{handle:?} is a memory pool of another process")));
     }
     Ok(handle)
 }

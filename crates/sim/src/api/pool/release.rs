@@ -3,14 +3,14 @@
 
 use warploom_sys::types::CUmemPoolHandle_st;
 
-use super::named;
+use super::own;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 
 pub(crate) fn cuMemPoolTrimTo(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>, keep: usize) -> Status {
     let mut world = call.world();
-    let handle = named(call, world.pools(), pool)?;
+    let handle = own(call, world.pools(), pool)?;
     world.trim_pool(handle, keep as u64);
     Ok(())
 }

@@ -59,6 +59,7 @@ pub(crate) fn cuMemMap(
         tracked: None,
     };
     world.add_allocation(allocation, None);
+    world.track_shared_mapping(address, offset);
     Ok(())
 }
 

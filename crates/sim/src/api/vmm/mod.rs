@@ -19,6 +19,10 @@
 //! An allocation lives as long as a reference or a mapping does. Without a reference its handle can no longer
 //! be released, but while there is a mapping it can still be mapped again, and a reference can be had back
 //! from any address.
+//!
+//! An allocation that is created for export is in a file of its own, a
+//! [`SharedObject`](crate::memory::SharedObject), and the exported file descriptor is one of that file. So it
+//! lives until the last process has released it.
 
 mod access;
 mod location;
@@ -26,6 +30,8 @@ mod mapping;
 mod physical;
 mod properties;
 mod reservation;
+mod share;
+mod shared_properties;
 
 pub(crate) use access::{cuMemGetAccess, cuMemSetAccess};
 pub(crate) use mapping::{cuMemMap, cuMemUnmap};
@@ -34,6 +40,7 @@ pub(crate) use physical::{
     cuMemRetainAllocationHandle,
 };
 pub(crate) use reservation::{cuMemAddressFree, cuMemAddressReserve};
+pub(crate) use share::{cuMemExportToShareableHandle, cuMemImportFromShareableHandle};
 
 use crate::memory::BLOCK;
 

@@ -119,6 +119,7 @@ fn right_function(allocation: &Allocation) -> Function {
         Backing::Registered { .. } => Function::cuMemHostUnregister,
         Backing::Pool(_) | Backing::Graph(_) => Function::cuMemFreeAsync,
         Backing::Mapped(_) => Function::cuMemUnmap,
+        Backing::Imported(_) => Function::cuIpcCloseMemHandle,
         Backing::Variable(_) => Function::cuModuleUnload,
     }
 }

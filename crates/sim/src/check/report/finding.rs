@@ -233,6 +233,11 @@ pub enum MissingWait {
         /// The stream.
         second: StreamInfo,
     },
+    /// This process has to wait for another one.
+    ProcessAfterProcess {
+        /// The number of the other process.
+        first: u32,
+    },
     /// Two copies of one batch touch the same bytes; a batch has no order.
     SeparateCalls,
     /// The two are nodes of one launch of a graph: an edge between them, or a path.

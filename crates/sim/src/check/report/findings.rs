@@ -74,9 +74,15 @@ impl Findings {
                 let trace = site.trace.clone().or_else(|| self.caller().map(Arc::new));
                 Operation::of_call(kind, &Site { trace, ..site })
             }
-            None => {
-                Operation { call: None, function: None, access: kind, stream: None, node: None, backtrace: Vec::new() }
-            }
+            None => Operation {
+                process: None,
+                call: None,
+                function: None,
+                access: kind,
+                stream: None,
+                node: None,
+                backtrace: Vec::new(),
+            },
         }
     }
 

@@ -27,6 +27,9 @@ struct Named<'a>(&'a Operation);
 impl Display for Named<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match (self.0.function, self.0.call) {
+            (Some(function), Some(call)) if let Some(process) = self.0.process => {
+                write!(formatter, "{} of process {process} (call {call} there)", function.name())
+            }
             (Some(Function::cuGetExportTable), Some(call)) => {
                 write!(formatter, "the program's own allocator (call {call})")
             }
@@ -80,7 +83,22 @@ impl Display for AllocationInfo {
             Some(device) => write!(formatter, " on device {device}")?,
             None => formatter.write_str(" on the host")?,
         }
-        write!(formatter, ", allocated by {made}")
+        write!(formatter, ", {} by {made}", origin(made, "allocated"))
+    }
+}
+
+/// The participle for the call that made something: memory and objects of other processes are imported.
+fn origin(made: &Operation, own: &'static str) -> &'static str {
+    match made.function {
+        Some(
+            Function::cuMemPoolImportPointer
+            | Function::cuMemPoolImportFromShareableHandle
+            | Function::cuMemImportFromShareableHandle
+            | Function::cuIpcOpenMemHandle
+            | Function::cuIpcOpenMemHandle_v2
+            | Function::cuIpcOpenEventHandle,
+        ) => "imported",
+        _ => own,
     }
 }
 
@@ -117,6 +135,11 @@ impl Display for Advice<'_> {
             MissingWait::StreamAfterHost { second } => {
                 write!(formatter, "end the host's access before {after} is enqueued on {second}; {BETWEEN_THREADS}")
             }
+            MissingWait::ProcessAfterProcess { first } => write!(
+                formatter,
+                "let process {first} wait for {before} on its host before it tells this process, or record an interprocess \
+                 event after it (CU_EVENT_INTERPROCESS, cuIpcGetEventHandle) and wait for that event before {after}"
+            ),
             MissingWait::SeparateCalls => {
                 let what = match self.second.access {
                     AccessKind::Prefetch | AccessKind::Discard => "ranges",
@@ -306,7 +329,8 @@ impl Display for FindingKind {
                 match what {
                     Leaked::Memory(allocation) => write!(formatter, "leak: {allocation}, were not freed when {end}"),
                     Leaked::Object { kind, handle } => {
-                        write!(formatter, "leak: {kind} {handle:#x}, made by {made}, was not destroyed when {end}")
+                        let origin = origin(made, "made");
+                        write!(formatter, "leak: {kind} {handle:#x}, {origin} by {made}, was not destroyed when {end}")
                     }
                     Leaked::Reservation { address, bytes } => write!(
                         formatter,

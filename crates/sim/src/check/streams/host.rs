@@ -13,7 +13,7 @@ impl Checker {
     /// Checks and remembers an access of the host to one allocation, which goes on until the step that it
     /// gives is over.
     pub(crate) fn check_host_access(&self, parts: &mut Parts<'_>, bytes: &Range<u64>, kind: AccessKind) -> Known {
-        let (findings, Parts { memory, virtual_memory, timelines }) = (&self.findings, parts);
+        let (findings, Parts { memory, virtual_memory, timelines, .. }) = (&self.findings, parts);
         let Some(allocation) = memory.containing_mut(bytes.start).filter(|_| findings.is_on()) else {
             return Known::default();
         };

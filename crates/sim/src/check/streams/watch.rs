@@ -8,8 +8,11 @@ use warploom_engine::{Epoch, Known};
 use super::order::{by_addition, missing, missing_edge, missing_since_birth};
 use crate::check::checker::{Checker, Parts};
 use crate::check::pending_kernels::PendingKernels;
+use crate::check::processes::ForeignConflict;
 use crate::check::report::{FindingKind, Findings, MissingWait};
-use crate::memory::shadow::{Access, AccessKind, AllocationInfo, Conflict, DISCARD_LIMIT, Operation, Owner, Shadow};
+use crate::memory::shadow::{
+    Access, AccessKind, AllocationInfo, Conflict, DISCARD_LIMIT, Journal, Operation, Owner, Shadow,
+};
 use crate::memory::{Allocation, Side, SimAddress, Touch};
 
 /// Recording of accesses, once they have been compared with those in shadow memory.
@@ -134,6 +137,11 @@ impl<'a, 'p> Watch<'a, 'p> {
                     }
                 }
             }
+            let shared = allocation.tracked.as_ref().and_then(|tracked| tracked.shared.clone());
+            let foreign = shared.map(|(journal, offset)| self.compare(&journal, offset, &range)).unwrap_or_default();
+            for conflict in foreign {
+                self.found_foreign_race(at, conflict);
+            }
             if is_early {
                 self.found_early(at, range);
             }
@@ -146,6 +154,32 @@ impl<'a, 'p> Watch<'a, 'p> {
             }
             at = behind;
         }
+    }
+
+    /// Compares an access to memory that starts at an offset of a shared object with those of other processes.
+    /// Gives the bytes of conflicts as bytes of the memory.
+    fn compare(&mut self, journal: &Journal, offset: u64, range: &Range<u64>) -> Vec<ForeignConflict> {
+        let bytes = offset + range.start..offset + range.end;
+        let Parts { timelines, processes, .. } = &mut *self.parts;
+        if self.known.is_unsure() {
+            return Vec::new();
+        }
+        let mut found = processes.conflicts(timelines, journal, &bytes, &self.access, self.known);
+        if matches!(self.recording, Recording::On) {
+            processes.report_once(&mut found);
+            processes.publish(timelines, journal, bytes, &self.access);
+        }
+        for conflict in &mut found {
+            conflict.bytes = conflict.bytes.start - offset..conflict.bytes.end - offset;
+        }
+        found
+    }
+
+    fn found_foreign_race(&mut self, address: u64, conflict: ForeignConflict) {
+        let Some((allocation, bytes)) = self.named(address, conflict.bytes.clone()) else { return };
+        let second = self.access.operation(self.findings.caller().as_ref());
+        let missing = MissingWait::ProcessAfterProcess { first: conflict.pid() };
+        self.found.push(FindingKind::Race { first: conflict.operation(), second, allocation, bytes, missing });
     }
 
     /// Reports an access to bytes of an allocation of blocks that no block has.

@@ -173,6 +173,8 @@ impl Clock {
                 self.written.insert(to.address(), end);
                 end
             }
+            // The clocks of two processes are not related; the record is seen now.
+            Work::AwaitRecords { .. } => earliest.max(self.now),
             Work::Memory(MemoryOp::WaitValue { at, .. }) => {
                 let written = self.written.get(&at.address()).copied().unwrap_or(0);
                 // The host wrote it, after a sleep that no call has told of yet.

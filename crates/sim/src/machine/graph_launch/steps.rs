@@ -81,11 +81,14 @@ impl World {
                 Work::HostFunction { function: *function, data: *data, known: Known::default(), slept: 0 }
             }
             NodeWork::RecordEvent(event) => {
+                let shared = self.begin_shared_record(*event)?;
                 let serial = self.events.get_mut(*event).ok_or(INVALID_HANDLE)?.next_serial();
-                Work::Record { event: *event, serial }
+                Work::Record { event: *event, serial, shared }
             }
             NodeWork::WaitEvent(event) => {
                 before.extend(self.newest_record(*event)?);
+                before.extend(self.await_others(*event));
+                self.learn_from_others(*event);
                 Work::Join
             }
             NodeWork::Values(values) => {

@@ -1,13 +1,16 @@
 //! Memory pools: allocations, freed memory, and the rules of its reuse.
 
 mod chunks;
+pub(crate) mod pointer_data;
+mod sharing;
 mod space;
 mod windows;
 
 use std::collections::BTreeSet;
 
+pub(crate) use sharing::{Exportable, Imported, PointerError, Sharing, WORDS};
 pub(crate) use space::{CHUNK, Space, Tag};
-pub(crate) use windows::{Addresses, Windows};
+pub(crate) use windows::{Addresses, ImportedChunks, Windows};
 
 use crate::ffi::handle::{PoolHandle, kind};
 use crate::machine::objects::Object;
@@ -32,6 +35,8 @@ pub(crate) struct Pool {
     pub(crate) reserved_high: u64,
     /// Devices other than its own that have access to its memory.
     pub(crate) peers: BTreeSet<u16>,
+    /// The relation of its memory to other processes.
+    pub(crate) sharing: Sharing,
     /// Its addresses, reserved at the first allocation.
     pub(in crate::machine) addresses: Option<Addresses>,
     pub(crate) space: Space,
@@ -55,6 +60,27 @@ impl Pool {
         self.handle_types
     }
 
+    /// `true` if another process created it. Such a pool has no memory of its own and no attributes.
+    pub(crate) fn is_imported(&self) -> bool {
+        matches!(self.sharing, Sharing::Imported(_))
+    }
+
+    /// Notes that an allocation of it is freed.
+    pub(crate) fn end_export(&mut self, offset: u64) {
+        if let Sharing::Exportable(shared) = &mut self.sharing {
+            shared.end(offset);
+        }
+    }
+
+    /// Host memory that its shared object takes, in bytes. That of an imported pool counts in the process that
+    /// created it.
+    pub(crate) fn committed(&self) -> u64 {
+        match &self.sharing {
+            Sharing::Exportable(shared) => shared.object().committed(),
+            Sharing::Private | Sharing::Imported(_) => 0,
+        }
+    }
+
     /// `true` if the program created it and has not destroyed it.
     pub(crate) fn is_the_programs(&self) -> bool {
         !self.is_default && !self.destroyed
@@ -74,6 +100,7 @@ impl Pool {
             used_high: 0,
             reserved_high: 0,
             peers: BTreeSet::new(),
+            sharing: Sharing::Private,
             addresses: None,
             space: Space::new(room),
         }
@@ -86,6 +113,8 @@ pub(crate) enum Freed {
     /// All memory of a pool freed by the queue, up to a stamp. The address is for reports only: it may be in
     /// use again.
     Pool { pool: PoolHandle, stamp: u64, address: u64 },
+    /// Memory of another process's pool.
+    Import { address: u64 },
     /// An allocation of `cuMemAlloc`.
     Device { device: u16, address: u64, bytes: u64 },
     /// Memory of a graph, whose addresses stay the graph's.
@@ -95,7 +124,10 @@ pub(crate) enum Freed {
 impl Freed {
     pub(crate) fn address(&self) -> u64 {
         match self {
-            Freed::Pool { address, .. } | Freed::Device { address, .. } | Freed::Graph { address } => *address,
+            Freed::Pool { address, .. }
+            | Freed::Import { address }
+            | Freed::Device { address, .. }
+            | Freed::Graph { address } => *address,
         }
     }
 }
@@ -113,11 +145,18 @@ impl Pool {
                 break;
             }
             self.space.unback(chunk);
-            if let Some(addresses) = &self.addresses {
-                addresses.discard(chunk);
-            }
+            self.discard(chunk);
         }
         before - self.space.reserved
+    }
+
+    /// Returns the pages of a chunk to the operating system.
+    pub(crate) fn discard(&self, chunk: u64) {
+        match (&self.sharing, &self.addresses) {
+            (Sharing::Exportable(shared), _) => shared.discard(chunk),
+            (_, Some(addresses)) => addresses.discard(chunk),
+            (_, None) => {}
+        }
     }
 
     /// `true` if a destroyed pool has no memory left in use.

@@ -18,6 +18,7 @@ impl<S> Work<S> {
             Work::Memory(MemoryOp::WriteValue { .. }) => Activity::WriteValue,
             Work::Memory(MemoryOp::WaitValue { .. }) => Activity::WaitValue,
             Work::Join
+            | Work::AwaitRecords { .. }
             | Work::Release(_)
             | Work::Hook(_)
             | Work::Memory(_)
@@ -33,7 +34,7 @@ impl<S> Work<S> {
                 }
             }
             Work::HostFunction { .. } | Work::Callback { .. } | Work::Destructors(_) => Activity::HostFunction,
-            Work::Record { event, serial } => Activity::Record { event: event.bits(), serial: *serial },
+            Work::Record { event, serial, .. } => Activity::Record { event: event.bits(), serial: *serial },
             Work::Task(_) | Work::Away => Activity::Task,
         })
     }

@@ -22,7 +22,9 @@ use crate::machine::destructor::Destructor;
 use crate::machine::pool::Freed;
 use crate::machine::stream::Traits;
 use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
-use crate::memory::{MemoryOp, Migration, Side, SimAddress, StagedBlock, Touch, Transfer};
+use crate::memory::{
+    AwaitedRecords, MemoryOp, Migration, PendingRecord, Recorder, Side, SimAddress, StagedBlock, Touch, Transfer,
+};
 use crate::process::sleep::Mark;
 
 /// The stream that a queue belongs to.
@@ -57,6 +59,13 @@ pub(crate) enum Work<S> {
     Record {
         event: EventHandle,
         serial: u64,
+        /// Tells other processes when the record is reached, of an event for several processes.
+        shared: Option<Box<PendingRecord>>,
+    },
+    /// Waits for records of other processes.
+    AwaitRecords {
+        event: EventHandle,
+        records: Box<AwaitedRecords>,
     },
     Memory(MemoryOp),
     /// Host bytes that were taken when the call was made.
@@ -130,6 +139,7 @@ impl<S> Work<S> {
             Work::StagedBlock(block) => staged(block.block.to, &block.bytes),
             Work::Join
             | Work::Record { .. }
+            | Work::AwaitRecords { .. }
             | Work::HostFunction { .. }
             | Work::Callback { .. }
             | Work::Migrate(_)
@@ -169,6 +179,11 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
                     return Step::Park;
                 }
             }
+            Work::AwaitRecords { records, .. } => {
+                if !records.is_over() {
+                    return Step::Park;
+                }
+            }
             Work::Staged { to, bytes } => to.put(bytes),
             Work::StagedBlock(staged) => staged.put(),
             Work::HostFunction { function, data, slept, .. } => {
@@ -200,6 +215,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             Work::Join
             | Work::Record { .. }
+            | Work::AwaitRecords { .. }
             | Work::Release(_)
             | Work::HostFunction { .. }
             | Work::Callback { .. }
@@ -235,7 +251,12 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
     }
 
     fn polls(&self) -> bool {
-        matches!(self, Work::Memory(MemoryOp::WaitValue { .. }))
+        matches!(self, Work::Memory(MemoryOp::WaitValue { .. }) | Work::AwaitRecords { .. })
+    }
+
+    fn waits_for_process(&self) -> bool {
+        let Work::AwaitRecords { records, .. } = self else { return false };
+        records.recorders().any(|recorder| matches!(recorder, Recorder::Living(_)))
     }
 
     fn is_short(&self) -> bool {
@@ -250,6 +271,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             // Other threads ask what it waits for while someone looks.
             Work::Memory(op @ MemoryOp::WaitValue { .. }) => Work::Memory(op.clone()),
+            Work::AwaitRecords { event, records } => Work::AwaitRecords { event: *event, records: records.clone() },
             Work::Task(_) => std::mem::replace(self, Work::Away),
             _ => std::mem::replace(self, Work::Join),
         }
@@ -259,6 +281,14 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             Work::Join => "a wait for another stream".to_owned(),
             Work::Record { event, .. } => format!("the record of event {event:?}"),
+            Work::AwaitRecords { event, records } => {
+                let recorder = match records.recorders().next() {
+                    Some(Recorder::Living(pid)) => format!("process {pid}"),
+                    Some(Recorder::Ended(pid)) => format!("process {pid}, which ended before it was reached"),
+                    Some(Recorder::Own) | None => "another handle of this process".to_owned(),
+                };
+                format!("the record of event {event:?} by {recorder}")
+            }
             Work::Memory(op) => op.describe(),
             Work::Staged { to, bytes } => format!("a copy of {} host bytes to {:#x}", bytes.len(), to.address()),
             Work::StagedBlock(staged) => {

@@ -39,7 +39,7 @@ impl Rights {
 #[derive(Debug)]
 pub(crate) struct Mapping {
     physical: PhysicalHandle,
-    /// Start of the physical allocation's bytes in the store.
+    /// Start of the physical allocation's bytes in the store, or the number of its shared object.
     offset: u64,
     host: Rights,
     devices: BTreeMap<u16, Rights>,
@@ -54,7 +54,7 @@ impl Mapping {
         self.physical
     }
 
-    /// Start of the physical allocation's bytes in the store.
+    /// Start of the physical allocation's bytes in the store, or the number of its shared object.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }

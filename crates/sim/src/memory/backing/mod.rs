@@ -27,6 +27,17 @@ pub(crate) enum Backing {
     Mapped(Mapping),
     /// A variable of a module.
     Variable(VariableMemory),
+    /// `cuIpcOpenMemHandle`.
+    Imported(Imported),
+}
+
+/// Particulars of memory of another process.
+#[derive(Debug)]
+pub(crate) struct Imported {
+    /// Times that it was opened and not closed.
+    pub(crate) references: u64,
+    /// The allocation of the other process.
+    pub(crate) generation: u32,
 }
 
 /// Particulars of memory of `cuMemHostAlloc`.

@@ -81,6 +81,7 @@ impl Access {
     pub(crate) fn operation(&self, fallback: Option<&Trace>) -> Operation {
         let trace = self.site.as_ref().and_then(|site| site.trace.as_deref()).or(fallback);
         Operation {
+            process: None,
             call: self.site.as_ref().map(|site| site.call),
             function: self.site.as_ref().map(|site| site.function),
             access: self.kind,
@@ -95,6 +96,7 @@ impl Operation {
     /// A call that is remembered for an object or an allocation as a whole.
     pub(crate) fn of_call(access: AccessKind, site: &Site) -> Self {
         Self {
+            process: None,
             call: Some(site.call),
             function: Some(site.function),
             access,

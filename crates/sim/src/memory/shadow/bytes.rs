@@ -132,6 +132,13 @@ impl Shadow {
         before.into_iter().chain(self.stretches.range(bytes.clone())).flat_map(|(_, stretch)| &stretch.accesses)
     }
 
+    /// Calls a function for each remembered access, with its bytes.
+    pub(crate) fn each_access(&self, mut access: impl FnMut(Range<u64>, &Access)) {
+        for (start, stretch) in &self.stretches {
+            stretch.accesses.iter().for_each(|one| access(*start..stretch.end, one));
+        }
+    }
+
     /// Forgets all that is known of a range: its bytes are uninitialised, and all accesses to it are over.
     pub(crate) fn renew(&mut self, bytes: Range<u64>) {
         self.split(bytes.start);

@@ -7,6 +7,9 @@ use warploom_sys::Function;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Operation {
+    /// The process that made the call, if it is another one; `call` counts its calls then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
     /// The number of the call among the machine's calls, from 1; the same program makes the same numbers.
     pub call: Option<u64>,
     /// The function; none for an access by the host itself. A block that a program hands out itself, by

@@ -3,6 +3,7 @@
 use super::access::Access;
 use super::blocks::Blocks;
 use super::bytes::Shadow;
+use super::journal::Journal;
 
 /// The birth of an allocation, and the accesses to it.
 #[derive(Debug)]
@@ -13,10 +14,12 @@ pub(crate) struct Tracked {
     pub(crate) shadow: Shadow,
     /// The blocks of it that the program hands out itself, once it has said so.
     pub(crate) blocks: Option<Box<Blocks>>,
+    /// The journal of the memory and the offset there of the first byte, if other processes can have it.
+    pub(crate) shared: Option<(Journal, u64)>,
 }
 
 impl Tracked {
     pub(crate) fn new(born: Access) -> Box<Self> {
-        Box::new(Self { born, shadow: Shadow::default(), blocks: None })
+        Box::new(Self { born, shadow: Shadow::default(), blocks: None, shared: None })
     }
 }

@@ -9,7 +9,7 @@ use crate::memory::BLOCK;
 use crate::memory::heap::Heap;
 
 /// The file's length, which costs nothing; more than all devices and the host of any machine have.
-const LEN: u64 = 1 << 46;
+pub(super) const LEN: u64 = 1 << 46;
 /// The limit of all physical allocations of the host together; a real host runs out, too.
 const HOST: u64 = 1 << 40;
 

@@ -3,7 +3,7 @@
 //! Product `i` belongs to the lanes `4 i` to `4 i + 3` and `16 + 4 i` to `16 + 4 i + 3`. Machines since
 //! `sm_80` have no such unit: the compiler takes it apart into singles, and an H200 adds them in its order.
 
-use crate::arith::float::{Mode, add, fused, multiply};
+use crate::arith::float::{self, Mode};
 use crate::arith::half::{Half, Narrow};
 use crate::device::host::Host;
 use crate::device::memory::Memory;
@@ -58,14 +58,14 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
             let (x, y) = (line(a, quads.rows[0], lane, row), line(b, !quads.rows[1], lane, column));
             let (holder, which) = holder(from_halves, lane, (row, column));
             let summand = if from_halves { half(c, holder, which) } else { f32::from_bits(c[which][holder]) };
-            let mode = Mode::PLAIN;
+            let add = |a, b| f32::from_bits(float::add(Mode::PLAIN, a, b));
+            let fused = |a, b, c| f32::from_bits(float::fused(Mode::PLAIN, a, b, c));
             if halves {
-                let pair = |k: usize| fused(mode, x[k + 1], y[k + 1], multiply(mode, x[k], y[k]));
-                let sum = add(mode, add(mode, summand, pair(0)), pair(2));
-                return u32::from(Half::narrow(sum.into()));
+                let product = |k: usize| f32::from_bits(float::multiply(Mode::PLAIN, x[k], y[k]));
+                let pair = |k: usize| fused(x[k + 1], y[k + 1], product(k));
+                return u32::from(Half::narrow(add(add(summand, pair(0)), pair(2)).into()));
             }
-            let sum = (0..4).fold(0.0, |sum, k| fused(mode, x[k], y[k], sum));
-            add(mode, summand, sum).to_bits()
+            float::add(Mode::PLAIN, summand, (0..4).fold(0.0, |sum, k| fused(x[k], y[k], sum)))
         };
         for (register, slot) in results.iter().enumerate() {
             let row: Words = std::array::from_fn(|lane| {

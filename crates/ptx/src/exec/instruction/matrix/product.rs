@@ -192,8 +192,8 @@ fn doubles(product: Product, tile: &Tile<'_, u64>) -> Vec<Longs> {
     let register = |(register, summands): (usize, &Longs)| {
         std::array::from_fn(|lane| {
             let (row, column) = layout::sum(lane, register);
-            let fused = |sum, (a, b): (&f64, &f64)| double::fused(rounding, *a, *b, sum);
-            a.line(row).iter().zip(b.line(column)).fold(f64::from_bits(summands[lane]), fused).to_bits()
+            let fused = |sum, (a, b): (&f64, &f64)| double::fused(rounding, *a, *b, f64::from_bits(sum));
+            a.line(row).iter().zip(b.line(column)).fold(summands[lane], fused)
         })
     };
     tile.summands.iter().enumerate().map(register).collect()

@@ -134,6 +134,8 @@ impl World {
                 let peers = &self.contexts().get(context)?.peers;
                 (is_own || allocation.context.is_some_and(|owner| peers.contains(&owner))).then_some(true)
             }
+            // Opening it enabled the peer access that it needs.
+            Backing::Imported(_) => Some(true),
             Backing::Pool(block) => (self.pool_access(block.pool, device) != AccessLevel::None).then_some(true),
             Backing::Graph(block) => (block.device == device || block.peers.contains(&device)).then_some(true),
             Backing::Mapped(_) => {

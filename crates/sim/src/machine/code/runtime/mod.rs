@@ -10,6 +10,7 @@
 //! | `cudaGetDevice`, `cudaGetDeviceCount`, `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`, `cudaDeviceGetCacheConfig`, `cudaDeviceGetSharedMemConfig` | values of the machine |
 //! | `cudaRuntimeGetVersion` | 6000, as on an H200 with any driver |
 //! | `cudaGetLastError`, `cudaPeekAtLastError` | the last error of the thread |
+//! | `cudaGetErrorName`, `cudaGetErrorString` | texts of an H200's driver |
 //! | `cudaMalloc`, `cudaFree` | the device heap |
 //!
 //! Newer compilers call them by names with `__cudaCDP2` instead of `cuda`.
@@ -17,6 +18,8 @@
 use std::fmt::Write;
 
 use warploom_ptx::link::Part;
+
+mod errors;
 
 /// Groups of threads.
 const GROUPS: &str = include_str!("functions.ptx");
@@ -59,6 +62,7 @@ pub(crate) fn has(name: &str) -> bool {
             VALUES.iter().any(|(value, ..)| *value == rest)
                 || CONSTANTS.iter().any(|(value, _)| *value == rest)
                 || ERRORS.iter().any(|(error, _)| *error == rest)
+                || errors::has(rest)
                 || matches!(rest, "Malloc" | "Free")
         })
     };
@@ -89,6 +93,7 @@ pub(crate) fn part() -> Option<Part> {
 
 fn text() -> String {
     let mut text = GROUPS.to_owned();
+    errors::variables(&mut text);
     for prefix in PREFIXES {
         for (name, kind, is_numbered, bytes) in VALUES {
             value(&mut text, &format!("{prefix}{name}"), kind, is_numbered, bytes);
@@ -110,6 +115,7 @@ fn text() -> String {
                  st.param.b32 [status], %error; ret; }}"
             );
         }
+        errors::functions(&mut text, prefix);
         heap(&mut text, prefix);
     }
     text
@@ -190,7 +196,7 @@ mod tests {
     fn the_text_is_a_piece_to_link() {
         assert!(Part::new("runtime", &text()).is_ok(), "{}", Part::new("runtime", &text()).expect_err("it is not"));
         for name in
-            ["cudaCGGetIntrinsicHandle", "cudaCGGetRank", "cudaGetDevice", "__cudaCDP2Malloc", "cudaGetLastError"]
+            ["cudaCGGetIntrinsicHandle", "cudaCGGetRank", "cudaGetDevice", "__cudaCDP2Malloc", "__cudaCDP2GetErrorName"]
         {
             assert!(has(name) && text().contains(&format!(" {name}(")), "{name}");
         }

@@ -1,0 +1,62 @@
+//! Pools of a machine that other processes share: imports of pools and of their memory.
+
+use crate::ffi::handle::PoolHandle;
+use crate::machine::pool::pointer_data::PointerData;
+use crate::machine::pool::{Imported, Pool, Sharing};
+use crate::machine::world::World;
+use crate::memory::shadow::Journal;
+use crate::memory::{Allocation, Backing, Home, PoolBlock, SharedObject};
+
+impl World {
+    /// Adds a pool of another process; `None` if all handles are used.
+    pub(crate) fn import_pool(&mut self, object: SharedObject, home: Home) -> Option<PoolHandle> {
+        let mut pool = Pool::new(home, 0, object.header().size);
+        pool.sharing = Sharing::Imported(Imported::new(object));
+        self.pools.insert(pool)
+    }
+
+    /// The address of memory that was imported into a pool, if it is not freed.
+    pub(crate) fn imported_at(&self, handle: PoolHandle, offset: u64) -> Option<u64> {
+        let is_it = |block: &PoolBlock| block.pool == handle && block.offset == offset;
+        let found = self.memory.iter().find(|found| matches!(&found.backing, Backing::Pool(block) if is_it(block)));
+        found.map(|found| found.base)
+    }
+
+    /// Maps memory of an imported pool, which `data` names and which lies inside of it.
+    pub(crate) fn import_allocation(&mut self, handle: PoolHandle, data: &PointerData) -> std::io::Result<u64> {
+        let missing = std::io::ErrorKind::NotFound;
+        let pool = self.pools.get_mut(handle).ok_or(missing)?;
+        let Sharing::Imported(imported) = &mut pool.sharing else { return Err(missing.into()) };
+        let (home, range) = (pool.home, data.offset..data.offset + data.size);
+        let (base, host) = self.pool_windows.import(imported.object(), range, handle, home)?;
+        let journal = Journal::of(imported.object());
+        imported.allocations += 1;
+        let allocation = Allocation {
+            base,
+            size: data.size,
+            host,
+            side: home.side(),
+            context: None,
+            id: self.memory.next_id(),
+            backing: Backing::Pool(PoolBlock { pool: handle, home, offset: data.offset }),
+            sync_memops: false,
+            tracked: None,
+        };
+        self.add_allocation(allocation, None);
+        self.track_shared(base, journal, data.offset);
+        // By others, as far as this process can know.
+        self.memory.mark_written(base);
+        Ok(base)
+    }
+
+    /// Counts the free of an imported allocation; `false` if the pool is not imported.
+    pub(in crate::machine) fn leave_imported_pool(&mut self, handle: PoolHandle) -> bool {
+        match self.pools.get_mut(handle).map(|pool| &mut pool.sharing) {
+            Some(Sharing::Imported(imported)) => {
+                imported.allocations -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
