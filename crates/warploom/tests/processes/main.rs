@@ -29,6 +29,7 @@ fn child() -> TestResult {
         ("register", pools::register),
         ("refuse_to_allocate", pools::refuse_to_allocate),
         ("grant", pools::grant),
+        ("import_on_threads", pools::import_on_threads),
         ("use_pinned", pools::use_pinned),
         ("add_one_after", events::add_one_after),
         ("forward_event", events::forward_event),
