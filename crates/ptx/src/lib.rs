@@ -111,7 +111,8 @@
 //! | pragma | effect |
 //! |---|---|
 //! | `used_bytes_mask N` | the bytes that the next instruction, a load, uses; others are not checked |
-//! | `nounroll`, `frequency N` | advice about loops and branches; not used |
+//! | `nounroll` | counts in the estimate of registers alone |
+//! | `frequency N` | advice about branches; not used |
 //! | `enable_smem_spilling`, `mma_throughput`, `abi_param_reg N` | advice about registers and calls; not used |
 //! | others | ignored, with a [warning](Program::warnings); an error outside of functions |
 //!
@@ -122,7 +123,7 @@
 //! true value, and so at least as near to it as the hardware is. Matrix products are summed with the
 //! precision of the hardware, bit for bit.
 //!
-//! Not simulated: textures and surfaces, `wgmma` and `tcgen05`, bulk copies, registers of 128 bits.
+//! Not simulated: textures and surfaces, `wgmma` and `tcgen05`, bulk copies.
 
 mod arith;
 mod device;

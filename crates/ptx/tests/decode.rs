@@ -59,7 +59,7 @@ fn unknown_words_are_named_with_their_line() {
     let (_, what) = refused(&kernel("add.s32 %r1, %r2;"));
     assert_eq!(what, "add.s32: it has 2 operands instead of 3");
     let (_, what) = refused(&kernel("ld.global.b128 %r1, [%rd1];"));
-    assert_eq!(what, "ld.global.b128: accesses of 128 bits in one register are not simulated");
+    assert_eq!(what, "ld.global.b128: `%r1` is a register of at most 32 bits, not a register of 128 bits");
     let (_, what) = refused(&kernel("setp.equ.s32 %p1, %r1, %r2;"));
     assert_eq!(what, "setp.equ.s32: integers are never unordered");
 }

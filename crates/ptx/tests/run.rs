@@ -234,3 +234,55 @@ fn a_fragment_needs_all_lanes_and_an_address_that_is_a_multiple() {
     let shared = ".shared .align 16 .b8 part[1024];";
     assert!(matches!(trap(shared, &load(".shared", "part+4"), 32).kind, TrapKind::Misaligned { alignment: 16, .. }));
 }
+
+#[test]
+fn registers_of_128_bits_are_packed_loaded_stored_and_passed() {
+    let outside = ".func (.reg .b128 back) swapped(.reg .b128 from) { .reg .b64 %a, %b;\n\
+        mov.b128 {%a, %b}, from; mov.b128 back, {%b, %a}; ret; }\n.shared .b128 there;";
+    let body = ".reg .b128 %w<4>; mov.u64 %rd3, 0x8182838485868788; mov.u64 %rd4, 0x1112131415161718;\n\
+        mov.b128 %w1, {%rd3, %rd4}; st.global.b128 [%rd1], %w1; ld.global.b128 %w2, [%rd1];\n\
+        mov.b128 {%r2, %r3, _, %r4}, %w2; st.global.v2.u32 [%rd1+16], {%r2, %r3}; st.global.u32 [%rd1+24], %r4;\n\
+        call (%w3), swapped, (%w2); st.shared.b128 [there], %w3; ld.relaxed.cta.shared.b128 %w0, [there];\n\
+        st.release.gpu.global.b128 [%rd1+32], %w0;\n\
+        ld.global.u8 %w1, [%rd1]; st.global.b128 [%rd1+48], %w1; st.global.b64 [%rd1+64], %w3;\n\
+        mov.b128 %w1, {%r2, 7, %r3, 0}; st.global.b128 [%rd1+80], %w1; st.global.b128 [%rd1+96], 9;";
+    let found = run_with(outside, body, 1, 28, 1000).unwrap_or_else(|trap| panic!("{trap}"));
+    let (a, b, c, d) = (0x8586_8788, 0x8182_8384, 0x1516_1718, 0x1112_1314);
+    assert_eq!(found[..8], [a, b, c, d, a, b, d, 0]);
+    assert_eq!(found[8..18], [c, d, a, b, 0x88, 0, 0, 0, c, d]);
+    assert_eq!(found[20..], [a, 7, b, 0, 9, 0, 0, 0]);
+}
+
+#[test]
+fn exchanges_and_swaps_of_16_bytes_are_whole() {
+    let outside = ".shared .align 16 .b8 there[32];";
+    // An exchange, a swap that compares equal, and one whose upper half differs.
+    let body = |space: &str, place: &str| {
+        format!(
+            ".reg .b128 %w<6>; mov.b128 %w1, {{1, 2}}; mov.b128 %w2, {{3, 4}}; st{space}.b128 [{place}], %w1;\n\
+             atom{space}.exch.b128 %w3, [{place}], %w2; st.global.b128 [%rd1+64], %w3;\n\
+             atom{space}.cas.b128 %w3, [{place}], %w2, %w1; st.global.b128 [%rd1+80], %w3;\n\
+             mov.b128 %w4, {{1, 3}}; atom.acq_rel.gpu{space}.cas.b128 %w3, [{place}], %w4, %w2;\n\
+             st.global.b128 [%rd1+96], %w3; atom{space}.exch.b128 _, [{place}], 5; ld{space}.b128 %w5, [{place}];\n\
+             st.global.b128 [%rd1+112], %w5;"
+        )
+    };
+    for (space, place) in [(".global", "%rd1"), (".shared", "there+16"), ("", "%rd1")] {
+        let found = run_with(outside, &body(space, place), 1, 32, 1000).unwrap_or_else(|trap| panic!("{trap}"));
+        assert_eq!(found[16..], [1, 0, 2, 0, 3, 0, 4, 0, 1, 0, 2, 0, 5, 0, 0, 0], "{space}");
+    }
+}
+
+#[test]
+fn accesses_to_16_bytes_are_aligned_to_16() {
+    let declare = ".reg .b128 %w<3>; mov.b128 %w1, {1, 2};";
+    for access in [
+        "ld.global.b128 %w2, [%rd1+8];",
+        "st.relaxed.gpu.global.b128 [%rd1+8], %w1;",
+        "atom.global.exch.b128 %w2, [%rd1+8], %w1;",
+        "atom.global.cas.b128 %w2, [%rd1+8], %w1, %w1;",
+    ] {
+        let found = trap("", &format!("{declare} {access}"), 1).kind;
+        assert!(matches!(found, TrapKind::Misaligned { alignment: 16, .. }), "{access} {found:?}");
+    }
+}

@@ -235,6 +235,8 @@ impl Lanes {
 pub(crate) struct Product {
     pub(crate) signed: [bool; 3],
     pub(crate) from: [Part; 2],
+    /// The product, and the third operand; not both.
+    pub(crate) negated: [bool; 2],
     /// One is added.
     pub(crate) plus_one: bool,
     pub(crate) saturate: bool,
@@ -248,8 +250,11 @@ impl Product {
             let part = self.from[index];
             part.of(word, self.signed[index + 1] || part == Part::WORD)
         };
-        let value = factor(0, a) * factor(1, b) + i64::from(c.cast_signed()) + i64::from(self.plus_one);
-        let is_signed = self.signed[1] || self.signed[2];
+        let (product, third) = (factor(0, a) * factor(1, b), i64::from(c.cast_signed()));
+        let [product, third] = [(product, self.negated[0]), (third, self.negated[1])]
+            .map(|(value, negated)| if negated { -value } else { value });
+        let value = product + third + i64::from(self.plus_one);
+        let is_signed = self.signed[1] || self.signed[2] || self.negated[0] || self.negated[1];
         let value = if is_signed { value >> self.shift } else { (value.cast_unsigned() >> self.shift).cast_signed() };
         let value = if self.saturate { Part::WORD.saturated(value, is_signed) } else { value };
         value as u32
@@ -290,8 +295,8 @@ impl Video {
                 let lanes = from.as_flattened().iter().rev().fold(0, |bits, lane| bits << 3 | u32::from(*lane));
                 [1 << 30 | kinds | u32::from(count) << 11 | u32::from(mask) << 15, lanes]
             }
-            Video::Product(Product { signed, from, plus_one, saturate, shift }) => {
-                let all = [signed[0], signed[1], signed[2], plus_one, saturate];
+            Video::Product(Product { signed, from, negated, plus_one, saturate, shift }) => {
+                let all = [signed[0], signed[1], signed[2], plus_one, saturate, negated[0], negated[1]];
                 [2 << 30 | flags(&all) | u32::from(shift) << 8, pair(from)]
             }
         }
@@ -331,6 +336,7 @@ impl Video {
                 from: pair,
                 plus_one: flag(3),
                 saturate: flag(4),
+                negated: [flag(5), flag(6)],
                 shift: (kinds >> 8 & 31) as u8,
             }),
         }

@@ -96,6 +96,8 @@ pub(crate) enum Passed {
     },
     Word(Slot),
     Long(Slot),
+    /// A long and the one behind it.
+    Pair(Slot),
     Predicate(Slot),
 }
 

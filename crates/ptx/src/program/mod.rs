@@ -70,6 +70,8 @@ pub(crate) struct Code {
     pub(crate) lists: Vec<Slot>,
     /// Loads of which not all bytes are used: the instruction, and a bit for each byte that is.
     used_bytes: Vec<(u32, u32)>,
+    /// Instructions of loops that are not to be unrolled: `nounroll`.
+    pub(crate) rolled: Vec<u32>,
     warnings: Vec<String>,
     variables: Vec<Variable>,
     relocations: Vec<Relocation>,

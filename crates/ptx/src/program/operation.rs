@@ -24,8 +24,13 @@ pub(crate) enum Operation {
     Load(AccessForm),
     /// Registers to memory: up to four values, then the address and the offset to it.
     Store(AccessForm),
+    /// The same as a load and a store of two longs, 16 bytes at once.
+    LoadWhole(AccessForm),
+    StoreWhole(AccessForm),
     /// Reads, changes and writes back at once: `d`, address, offset, `b`, `c`.
     Atomic(Atomic),
+    /// The same for 16 bytes; `d`, `b` and `c` are the first of two longs each.
+    AtomicPair(PairAtomic),
     /// A special register: `d`.
     Special(Special),
     /// The address of a variable of the thread: `d`, and the offset in the function's own memory.
@@ -36,9 +41,13 @@ pub(crate) enum Operation {
         long: bool,
     },
     /// The end of the thread's stack: `d`.
-    StackSave { long: bool },
+    StackSave {
+        long: bool,
+    },
     /// Gives memory of the stack back: its new end `a`.
-    StackRestore { long: bool },
+    StackRestore {
+        long: bool,
+    },
     /// Goes on elsewhere: the target.
     Branch,
     /// Goes on at one of several: the index `a`, where the list starts, its length.
@@ -79,9 +88,13 @@ pub(crate) enum Operation {
     /// Orders memory accesses; here they are in order.
     Fence,
     /// The address of the same place in another block's shared memory, in registers of 64 bits or of 32.
-    MapShared { long: bool },
+    MapShared {
+        long: bool,
+    },
     /// The rank of the block that an address of shared memory belongs to.
-    SharedRank { long: bool },
+    SharedRank {
+        long: bool,
+    },
     /// `true` if a generic address is one of the block's own shared memory.
     OwnShared,
     /// Nothing that could be observed.
@@ -109,7 +122,9 @@ pub(crate) enum Operation {
     /// Copies that were asked for are a group.
     CommitCopies,
     /// Waits for all copies, or for all groups but the last: how many those are.
-    AwaitCopies { all: bool },
+    AwaitCopies {
+        all: bool,
+    },
 }
 
 /// The form of a load or a store: its space and its elements.
@@ -129,6 +144,8 @@ pub(crate) struct AccessForm {
     /// `true` if other threads may be expected to do the same at the same time: volatile, relaxed and
     /// stronger.
     pub(crate) strong: bool,
+    /// `true` for constants, which no store changes.
+    pub(crate) constant: bool,
 }
 
 impl AccessForm {
@@ -146,6 +163,16 @@ pub(crate) struct Atomic {
     pub(crate) space: Space,
     pub(crate) change: Change,
     pub(crate) scalar: Atom,
+    /// `true` if the address is 64 bits wide.
+    pub(crate) wide: bool,
+}
+
+/// The form of an atomic operation on 16 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PairAtomic {
+    pub(crate) space: Space,
+    /// `atom.cas`, or `atom.exch`.
+    pub(crate) is_swap: bool,
     /// `true` if the address is 64 bits wide.
     pub(crate) wide: bool,
 }

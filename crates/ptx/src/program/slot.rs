@@ -25,6 +25,11 @@ impl Slot {
         Slot(index | CONSTANT)
     }
 
+    /// The register behind this one.
+    pub(crate) const fn next(self) -> Slot {
+        Slot(self.0 + 1)
+    }
+
     #[inline(always)]
     pub(crate) fn is_constant(self) -> bool {
         self.0 & CONSTANT != 0

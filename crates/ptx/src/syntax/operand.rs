@@ -22,6 +22,8 @@ pub enum Operand<'t> {
     Immediate(Immediate),
     /// `!%p1`
     Not(&'t str),
+    /// `-%r1`, `-%r1.h0`
+    Negated(Box<Operand<'t>>),
     /// `_`: an unused result.
     Sink,
     /// `%p1|%p2`: two results, of which `None` is `_`.

@@ -4,6 +4,8 @@
 mod matrices;
 #[path = "memory.rs"]
 mod memory;
+#[path = "pairs.rs"]
+mod pairs;
 #[path = "stack.rs"]
 mod stack;
 #[path = "video.rs"]
@@ -18,7 +20,7 @@ const TYPES: [&str; 22] = [
 
 /// Declarations of the registers that the texts use.
 pub(crate) const REGISTERS: &str =
-    ".reg .pred %p<8>; .reg .b8 %b<8>; .reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %q<10>;";
+    ".reg .pred %p<8>; .reg .b8 %b<8>; .reg .b16 %h<8>; .reg .b32 %r<8>; .reg .b64 %q<10>; .reg .b128 %w<4>;";
 
 /// The letter of the registers of a type.
 fn file(scalar: &str) -> char {
@@ -226,5 +228,6 @@ pub(crate) fn all() -> Vec<String> {
     memory::add_all(|name, operands| candidates.add(name, operands));
     video::add_all(|name, operands| candidates.add(name, operands));
     stack::add_all(|name, operands| candidates.add(name, operands));
+    pairs::add_all(|name, operands| candidates.add(name, operands));
     candidates.all
 }

@@ -26,7 +26,8 @@ const UNDOCUMENTED: [&str; 9] = [
 ];
 
 /// Products that the assembler takes as well: of doubles for which there are no fragments, one that it writes
-/// nothing for, and one with lanes that do not exist.
+/// nothing for, and one with lanes that do not exist. And operands that are both negated, which is for
+/// `vmad` alone.
 fn is_undocumented(candidate: &str) -> bool {
     let doubles = [".m16n16k16.f64.f64", ".m16n16k8.f64.f64"];
     let brain = [".m8n8k4.row.col.f32.bf16", ".m8n8k4.col.row.f32.bf16"];
@@ -34,15 +35,20 @@ fn is_undocumented(candidate: &str) -> bool {
     UNDOCUMENTED.contains(&candidate)
         || doubles.into_iter().chain(brain).any(|part| candidate.contains(part))
         || lanes && candidate.contains(".m16n8k32.row.col.f32.f16")
+        || !candidate.starts_with("vmad") && candidate.contains("-%r2, -%r3")
 }
 
 /// Volatile accesses to local memory: the assembler takes them in texts of PTX 9.1, as NVRTC writes them, and these
 /// are of 8.7. The decoder asks for no version.
-const NEWER: [&str; 4] = [
+const NEWER: [&str; 8] = [
     "ld.volatile.local.u32 %r1, [%q9];",
     "st.volatile.local.u32 [%q9], %r1;",
     "ld.volatile.local.b16 %h1, [%q9];",
     "st.volatile.local.b16 [%q9], %h1;",
+    "ld.volatile.local.b128 %w1, [%q9];",
+    "st.volatile.local.b128 [%q9], %w1;",
+    "ld.volatile.local.s32 %w1, [%q9];",
+    "st.volatile.local.u16 [%q9], %w1;",
 ];
 
 #[test]

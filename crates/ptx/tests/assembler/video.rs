@@ -40,4 +40,26 @@ pub(crate) fn add_all(mut add: impl FnMut(&str, &str)) {
             add(&name, operands);
         }
     }
+    for name in
+        combined(&[&["vmad", "vadd", "mad.lo"], &[".u32.u32.u32", ".s32.s32.u32", ".s32"], &["", ".sat.shr7", ".po"]])
+    {
+        for operands in [
+            "%r1, -%r2, %r3, %r4",
+            "%r1, %r2, -%r3, %r4",
+            "%r1, %r2, %r3, -%r4",
+            "%r1, -%r2, -%r3, %r4",
+            "%r1, -%r2, %r3, -%r4",
+            "%r1, %r2, -%r3, -%r4",
+            "%r1, -%r2, -%r3, -%r4",
+            "%r1, -%r2.b1, %r3.h0, %r4",
+            "%r1, - %r2, %r3, %r4",
+            "-%r1, %r2, %r3, %r4",
+            "%r1, -5, %r3, %r4",
+            "%r1, -5, -%r3, %r4",
+            "%r1, %r2, %r3, -5",
+            "%r1, -%r2, %r3, -5",
+        ] {
+            add(&name, operands);
+        }
+    }
 }

@@ -120,8 +120,8 @@ fn move_block(windows: &Windows, block: Block, machine: u128, device: SharedDevi
     Ok(object)
 }
 
-/// `true` if a part of a shared block is an allocation that has not been freed.
-pub(super) fn is_live(object: &SharedObject, part: BlockPart) -> bool {
-    let word = object.word(part.offset / UNIT).map(|word| word.load(Ordering::Acquire));
-    part.offset.is_multiple_of(UNIT) && word == Some(LIVE | u64::from(part.generation))
+/// The generation of the allocation with a handle that starts at an offset of a shared block, if any.
+pub(super) fn generation_at(object: &SharedObject, offset: u64) -> Option<u32> {
+    let word = object.word(offset / UNIT).filter(|_| offset.is_multiple_of(UNIT))?.load(Ordering::Acquire);
+    (word & LIVE != 0).then_some(word as u32)
 }

@@ -20,3 +20,4 @@ mod stack_memory;
 mod support;
 mod sweep;
 mod tensor_map;
+mod wide_registers;

@@ -8,7 +8,7 @@ use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
 use crate::exec::warp::frame::Caller;
 use crate::exec::warp::group::{Group, State};
-use crate::lanes::{LANES, Words, lanes as each};
+use crate::lanes::{LANES, Longs, Words, lanes as each};
 use crate::program::function::{Builtin, Passed};
 use crate::program::slot::Slot;
 use crate::program::window;
@@ -18,6 +18,16 @@ const LEFT: u32 = 1 << 31;
 
 /// Bytes of the stack that every call takes.
 const LEAST_FRAME: u32 = 32;
+
+/// Longs as their lower and upper words.
+fn words(longs: &Longs) -> [Words; 2] {
+    [longs.map(|value| value as u32), longs.map(|value| (value >> 32) as u32)]
+}
+
+/// Longs of their lower and upper words.
+fn longs(low: Words, high: Words) -> Longs {
+    std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]))
+}
 
 impl<M: Memory + Host> Executor<'_, M> {
     /// Enters a function, or the one whose address the lanes hold: those that hold another one wait.
@@ -157,9 +167,10 @@ impl<M: Memory + Host> Executor<'_, M> {
                 (0..size.div_ceil(4)).map(|word| *warp.local.row(base + offset + word * 4)).collect()
             }
             Passed::Word(slot) => vec![*self.file(warp, at).words(slot)],
-            Passed::Long(slot) => {
-                let row = *self.file(warp, at).longs(slot);
-                vec![row.map(|value| value as u32), row.map(|value| (value >> 32) as u32)]
+            Passed::Long(slot) => words(self.file(warp, at).longs(slot)).to_vec(),
+            Passed::Pair(slot) => {
+                let file = self.file(warp, at);
+                [words(file.longs(slot)), words(file.longs(slot.next()))].concat()
             }
             Passed::Predicate(slot) => {
                 let mask = self.file(warp, at).predicate(slot);
@@ -183,10 +194,11 @@ impl<M: Memory + Host> Executor<'_, M> {
                 }
             }
             Passed::Word(slot) => self.file(warp, at).set_words(slot, lanes, &row(0)),
-            Passed::Long(slot) => {
-                let (low, high) = (row(0), row(1));
-                let long = std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]));
-                self.file(warp, at).set_longs(slot, lanes, &long);
+            Passed::Long(slot) => self.file(warp, at).set_longs(slot, lanes, &longs(row(0), row(1))),
+            Passed::Pair(slot) => {
+                let mut file = self.file(warp, at);
+                file.set_longs(slot, lanes, &longs(row(0), row(1)));
+                file.set_longs(slot.next(), lanes, &longs(row(2), row(3)));
             }
             Passed::Predicate(slot) => {
                 let mask = row(0).iter().enumerate().fold(0, |mask, (lane, value)| mask | (value & 1) << lane);

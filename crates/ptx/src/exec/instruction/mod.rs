@@ -9,6 +9,7 @@ pub(crate) mod lane_access;
 pub(crate) mod load_store;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+pub(crate) mod pair;
 pub(crate) mod printf;
 pub(crate) mod shared_memory;
 pub(crate) mod special_register;

@@ -150,7 +150,16 @@ impl<M: Memory + Host> Executor<'_, M> {
                 self.store(warp, at, lanes, form, slots)?;
                 *self.moved += form.global_bytes(lanes);
             }
+            Operation::LoadWhole(form) => {
+                self.load_whole(warp, at, lanes, form, slots)?;
+                *self.moved += form.global_bytes(lanes);
+            }
+            Operation::StoreWhole(form) => {
+                self.store_whole(warp, at, lanes, form, slots)?;
+                *self.moved += form.global_bytes(lanes);
+            }
             Operation::Atomic(atomic) => self.atomic(warp, at, lanes, atomic, slots)?,
+            Operation::AtomicPair(atomic) => self.atomic_pair(warp, at, lanes, atomic, slots)?,
             Operation::Special(special) => self.special(warp, at, lanes, special, first),
             Operation::FrameAddress => {
                 let mut file = File { registers, constants: &self.context.program.constants };

@@ -41,13 +41,20 @@ pub(super) struct Mark {
 }
 
 impl Mention {
-    fn new(file: File, slot: Slot, at: u32) -> Option<Mention> {
-        let is_long = match file {
-            File::Words => false,
-            File::Longs => true,
-            File::Predicates => return None,
+    /// None for a predicate, two for a register of 128 bits.
+    fn all(file: File, slot: Slot, at: u32) -> impl Iterator<Item = Mention> + Clone {
+        let (is_long, count) = match file {
+            File::Words => (false, 1),
+            File::Longs => (true, 1),
+            File::Pairs => (true, 2),
+            File::Predicates => (false, 0),
         };
-        Some(Mention { is_long, register: slot.value(), at: Some(at) })
+        let registers = slot.value()..slot.value() + count;
+        registers.map(move |register| Mention { is_long, register, at: Some(at) })
+    }
+
+    fn touch(self, pc: u32, is_write: bool) -> Touch {
+        Touch::new(self.is_long, Slot::register(self.register), pc, is_write)
     }
 }
 
@@ -64,15 +71,15 @@ impl Mentions {
     }
 
     pub(super) fn read(&self, file: File, slot: Slot, pc: u32) {
-        let mention = Mention::new(file, slot, pc);
-        self.touches.borrow_mut().extend(mention.map(|mention| Touch::new(mention.is_long, slot, pc, false)));
-        self.reads.borrow_mut().extend(mention);
+        let mentions = Mention::all(file, slot, pc);
+        self.touches.borrow_mut().extend(mentions.clone().map(|mention| mention.touch(pc, false)));
+        self.reads.borrow_mut().extend(mentions);
     }
 
     pub(super) fn write(&self, file: File, slot: Slot, pc: u32) {
-        let mention = Mention::new(file, slot, pc);
-        self.touches.borrow_mut().extend(mention.map(|mention| Touch::new(mention.is_long, slot, pc, true)));
-        self.writes.borrow_mut().extend(mention);
+        let mentions = Mention::all(file, slot, pc);
+        self.touches.borrow_mut().extend(mentions.clone().map(|mention| mention.touch(pc, true)));
+        self.writes.borrow_mut().extend(mentions);
     }
 
     pub(super) fn mark(&self) -> Mark {
@@ -142,14 +149,21 @@ enum RegisterUse {
 
 fn register_use(operation: Operation) -> RegisterUse {
     use Operation::{
-        Atomic, Barrier, Branch, BranchIndexed, Compute, Exit, Fence, FrameAddress, Load, Nothing, Return, Sleep,
-        Special, StackAllocate, StackRestore, StackSave, Store, Trap,
+        Atomic, AtomicPair, Barrier, Branch, BranchIndexed, Compute, Exit, Fence, FrameAddress, Load, LoadWhole,
+        Nothing, Return, Sleep, Special, StackAllocate, StackRestore, StackSave, Store, StoreWhole, Trap,
     };
     match operation {
-        Compute(_) | Load(_) | Atomic(_) | Special(_) | FrameAddress | StackAllocate { .. } | StackSave { .. } => {
-            RegisterUse::Fills
-        }
+        Compute(_)
+        | Load(_)
+        | LoadWhole(_)
+        | Atomic(_)
+        | AtomicPair(_)
+        | Special(_)
+        | FrameAddress
+        | StackAllocate { .. }
+        | StackSave { .. } => RegisterUse::Fills,
         Store(_)
+        | StoreWhole(_)
         | StackRestore { .. }
         | Barrier(_)
         | Branch

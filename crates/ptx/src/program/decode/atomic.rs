@@ -5,7 +5,7 @@ use super::super::slot::Slot;
 use super::super::space::Space;
 use super::arithmetic::file;
 use super::memory::{memory_order, space};
-use super::{Decoded, Decoder, Modifiers, Why};
+use super::{Decoded, Decoder, Modifiers, Why, pair};
 use crate::syntax::{Instruction, Operand, ScalarType};
 
 fn change(word: &str) -> Option<Change> {
@@ -50,6 +50,9 @@ pub(super) fn decode<'t>(
         _ => None,
     });
     let scalar = modifiers.scalar()?;
+    if scalar == ScalarType::B128 && count.is_none() && !unflushed {
+        return pair::atomic(decoder, instruction, space, (change, is_hinted));
+    }
     let floating = matches!(change, Change::Add | Change::Minimum | Change::Maximum);
     let atom = match scalar {
         ScalarType::B16 | ScalarType::U16 => Atom::U16,

@@ -16,12 +16,12 @@ const MAX_FRAME: u64 = 1 << 19;
 /// The most registers of a function; a row of one is 128 or 256 bytes.
 const MAX_REGISTERS: u32 = 1 << 20;
 
-pub(super) fn file_of(scalar: ScalarType) -> Option<File> {
+fn file_of(scalar: ScalarType) -> File {
     match scalar {
-        ScalarType::Predicate => Some(File::Predicates),
-        ScalarType::B128 => None,
-        _ if scalar.size() > 4 => Some(File::Longs),
-        _ => Some(File::Words),
+        ScalarType::Predicate => File::Predicates,
+        ScalarType::B128 => File::Pairs,
+        _ if scalar.size() > 4 => File::Longs,
+        _ => File::Words,
     }
 }
 
@@ -125,19 +125,20 @@ impl<'t> Decoder<'_, 't> {
             let (offset, size) = self.local(variable)?;
             return Ok(Passed::Frame { offset, size });
         }
-        let (file, slot) = self.register(variable.scalar, variable.place)?;
-        self.scopes.add(variable.name, Symbol::Register(file, slot));
+        let (file, slot) = self.register(variable);
         Ok(match file {
             File::Words => Passed::Word(slot),
             File::Longs => Passed::Long(slot),
+            File::Pairs => Passed::Pair(slot),
             File::Predicates => Passed::Predicate(slot),
         })
     }
 
-    fn register(&mut self, scalar: ScalarType, place: Position) -> Result<(File, Slot), Refusal> {
-        let file =
-            file_of(scalar).ok_or_else(|| refusal(place, Why::Other("registers of 128 bits are not simulated")))?;
-        Ok((file, self.scopes.supply.take_declared(file, scalar.size())))
+    fn register(&mut self, variable: &Variable<'t>) -> (File, Slot) {
+        let file = file_of(variable.scalar);
+        let slot = self.scopes.supply.take_declared(file, variable.scalar.size());
+        self.scopes.add(variable.name, Symbol::Register(file, slot));
+        (file, slot)
     }
 
     /// Room in the function's part of the thread's memory.
@@ -198,13 +199,15 @@ impl<'t> Decoder<'_, 't> {
 
     fn registers(&mut self, registers: &Registers<'t>) -> Result<(), Refusal> {
         for name in &registers.names {
-            let file = file_of(registers.scalar)
-                .ok_or_else(|| refusal(name.place, Why::Other("registers of 128 bits are not simulated")))?;
+            let file = file_of(registers.scalar);
             match (name.count, registers.lanes) {
                 (Some(count), 1) => self.scopes.add_family(name.name, (file, registers.scalar.size()), count),
                 (None, 1) => {
                     let slot = self.scopes.supply.take_declared(file, registers.scalar.size());
                     self.scopes.add(name.name, Symbol::Register(file, slot));
+                }
+                (_, _) if file == File::Pairs => {
+                    return Err(refusal(name.place, Why::Other("a vector has at most 128 bits")));
                 }
                 (None, lanes) => {
                     let slot = self.scopes.supply.take(file);
@@ -233,8 +236,7 @@ impl<'t> Decoder<'_, 't> {
                 Ok(())
             }
             Space::Register => {
-                let (file, slot) = self.register(variable.scalar, variable.place)?;
-                self.scopes.add(variable.name, Symbol::Register(file, slot));
+                self.register(variable);
                 Ok(())
             }
             Space::Shared => {

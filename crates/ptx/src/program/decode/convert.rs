@@ -6,7 +6,7 @@ use super::super::slot::Slot;
 use super::arithmetic::file;
 use super::conversion::Form;
 use super::scope::File;
-use super::{Decoded, Decoder, Modifiers, Why, types};
+use super::{Decoded, Decoder, Modifiers, Why, pair, types};
 use crate::arith::bits::Permutation;
 use crate::arith::convert::{Conversion, Number};
 use crate::arith::round::{Format, Rounding};
@@ -17,8 +17,11 @@ pub(super) fn mov<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.one_of(types::MOVED.and(types::PREDICATE))?;
+    let scalar = modifiers.one_of(types::MOVED.and(types::PREDICATE).and(types::PAIRS))?;
     let [d, a] = decoder.operands(instruction, "2")?;
+    if scalar == ScalarType::B128 {
+        return pair::mov(decoder, d, a);
+    }
     match (d, a) {
         (Operand::Vector(parts), _) => return unpack(decoder, parts, a, scalar),
         (_, Operand::Vector(parts)) => return pack(decoder, d, parts, scalar),
@@ -269,7 +272,7 @@ pub(super) fn cvt<'t>(
     let [d, a] = decoder.operands(instruction, "2")?;
     if form.needs_byte() {
         let (index, integer) = if matches!(to, Number::Integer { .. }) { (0, d) } else { (1, a) };
-        let is_byte = matches!(integer, Operand::Sink) || decoder.is_byte(integer);
+        let is_byte = matches!(integer, Operand::Sink) || decoder.is_narrow(integer, 1);
         if !is_byte {
             return Err(Why::Operand { index, expected: "a register that is declared with 8 bits" });
         }

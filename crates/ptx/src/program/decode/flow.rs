@@ -51,6 +51,7 @@ impl<'t> Decoder<'_, 't> {
                 Symbol::Frame(offset, size) => Passed::Frame { offset, size },
                 Symbol::Register(File::Words, slot) => Passed::Word(slot),
                 Symbol::Register(File::Longs, slot) => Passed::Long(slot),
+                Symbol::Register(File::Pairs, slot) => Passed::Pair(slot),
                 Symbol::Register(File::Predicates, slot) => Passed::Predicate(slot),
                 _ => Passed::Long(self.value(operand, ScalarType::U64)?),
             }),

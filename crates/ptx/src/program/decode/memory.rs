@@ -7,7 +7,7 @@ use super::super::space::Space;
 use super::super::window::Window;
 use super::operand::kind;
 use super::scope::{File, Symbol};
-use super::{Decoded, Decoder, Modifiers, Why, types};
+use super::{Decoded, Decoder, Modifiers, Why, pair, types};
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
 /// A decoded address operand: its space, the slot of the address, its width (`wide` for 64 bits), and the
@@ -104,7 +104,9 @@ impl<'t> Decoder<'_, 't> {
         let in_frame = space == Space::Parameter && !self.entry;
         let at = |start: u32| Slot::raw(start.wrapping_add(small.cast_unsigned()));
         Ok(match self.symbol(name)? {
-            Symbol::Register(File::Predicates, _) => return Err(kind(name, self.symbol(name)?, "an address")),
+            Symbol::Register(File::Predicates | File::Pairs, _) => {
+                return Err(kind(name, self.symbol(name)?, "an address"));
+            }
             Symbol::Register(found, slot) => {
                 let space = if in_frame { Space::Local } else { space };
                 Position { space, slot, wide: found == File::Longs, offset: offset32 }
@@ -155,13 +157,6 @@ fn elements<'i, 't>(operand: &'i Operand<'t>, count: u8, index: usize) -> Decode
     }
 }
 
-fn sized(scalar: ScalarType) -> Decoded<u8> {
-    match scalar {
-        ScalarType::B128 => Err(Why::Other("accesses of 128 bits in one register are not simulated")),
-        _ => Ok(scalar.size() as u8),
-    }
-}
-
 pub(super) fn load<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,
@@ -179,11 +174,15 @@ pub(super) fn load<'t>(
         return Err(Why::Other("`.nc` is for global memory, and says so"));
     }
     let scalar = modifiers.one_of(types::STORED)?;
-    let bytes = sized(scalar)?;
+    let bytes = scalar.size() as u8;
     let [d, address] = hinted(instruction)?;
     let place = decoder.location(address, space, 1)?;
+    if scalar == ScalarType::B128 {
+        return pair::load(decoder, d, &place, (count, strong, is_constant));
+    }
     let mut slots = [Slot::SINK; 6];
     let mut long = None;
+    let mut pairs = Vec::new();
     for (index, element) in elements(d, count, 0)?.iter().enumerate() {
         if matches!(element, Operand::Sink) {
             continue;
@@ -192,6 +191,10 @@ pub(super) fn load<'t>(
         let this = match found {
             File::Words if bytes <= 4 => false,
             File::Longs => true,
+            File::Pairs => {
+                pairs.push(slot);
+                true
+            }
             _ => return Err(Why::Operand { index: 0, expected: "a register that is wide enough" }),
         };
         if *long.get_or_insert(this) != this {
@@ -201,8 +204,18 @@ pub(super) fn load<'t>(
     }
     (slots[4], slots[5]) = (place.slot, place.offset);
     let long = long.unwrap_or(bytes > 4);
-    let form = AccessForm { space: place.space, bytes, signed: signed(scalar), long, count, wide: place.wide, strong };
+    let form = AccessForm {
+        space: place.space,
+        bytes,
+        signed: signed(scalar),
+        long,
+        count,
+        wide: place.wide,
+        strong,
+        constant: is_constant,
+    };
     decoder.emit(Operation::Load(form), &slots);
+    pairs.into_iter().for_each(|pair| decoder.extend_pair(pair, scalar));
     Ok(())
 }
 
@@ -233,18 +246,21 @@ pub(super) fn store<'t>(
         return Err(Why::Other("constants cannot be written"));
     }
     let scalar = modifiers.one_of(types::STORED)?;
-    let bytes = sized(scalar)?;
+    let bytes = scalar.size() as u8;
     let [address, value] = hinted(instruction)?;
     let place = decoder.location(address, space, 0)?;
     if place.space == Space::Argument {
         return Err(Why::Other("arguments of a kernel cannot be written"));
+    }
+    if scalar == ScalarType::B128 {
+        return pair::store(decoder, value, &place, (count, strong, false));
     }
     let mut slots = [Slot::SINK; 6];
     let mut long = None;
     let values = elements(value, count, 1)?;
     for element in values {
         if let Ok((found, _)) = decoder.any_register(element, 1) {
-            let this = found == File::Longs;
+            let this = matches!(found, File::Longs | File::Pairs);
             if found == File::Predicates || *long.get_or_insert(this) != this {
                 return Err(Why::Operand { index: 1, expected: "registers of one width" });
             }
@@ -261,10 +277,15 @@ pub(super) fn store<'t>(
         (false, _) => ScalarType::B32,
     };
     for (index, element) in values.iter().enumerate() {
-        slots[index] = decoder.value(element, as_type)?;
+        // Of a register of 128 bits, the lower long has all that is stored.
+        slots[index] = match decoder.any_register(element, 1) {
+            Ok((File::Pairs, low)) => low,
+            _ => decoder.value(element, as_type)?,
+        };
     }
     (slots[4], slots[5]) = (place.slot, place.offset);
-    let form = AccessForm { space: place.space, bytes, signed: false, long, count, wide: place.wide, strong };
+    let form =
+        AccessForm { space: place.space, bytes, signed: false, long, count, wide: place.wide, strong, constant: false };
     decoder.emit(Operation::Store(form), &slots);
     Ok(())
 }

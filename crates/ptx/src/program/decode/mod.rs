@@ -34,6 +34,7 @@ mod memory_barrier;
 mod modifiers;
 mod names;
 mod operand;
+mod pair;
 mod paths;
 mod pragma;
 mod scope;
@@ -200,6 +201,7 @@ impl<'m, 't> Decoder<'m, 't> {
             conversions: Vec::new(),
             lists: Vec::new(),
             used_bytes: Vec::new(),
+            rolled: Vec::new(),
             warnings: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),

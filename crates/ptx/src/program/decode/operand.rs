@@ -69,10 +69,10 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// `true` for a register that is declared with 8 bits.
-    pub(super) fn is_byte(&self, operand: &Operand<'t>) -> bool {
+    /// `true` for a register that is declared with so many bytes, fewer than 4.
+    pub(super) fn is_narrow(&self, operand: &Operand<'t>, bytes: u32) -> bool {
         let Operand::Name(name) = operand else { return false };
-        matches!(self.meant(name), Ok(Symbol::Register(_, slot)) if self.scopes.supply.is_byte(slot))
+        matches!(self.meant(name), Ok(Symbol::Register(File::Words, slot)) if self.scopes.supply.is_narrow(slot, bytes))
     }
 
     /// The register that an operand is written to, of any file.

@@ -53,7 +53,10 @@ impl Decoder<'_, '_> {
                 return refuse(format!("`{argument}` is no count of executions"));
             }
             ("frequency" | "enable_smem_spilling" | "mma_throughput", _) => {}
-            ("nounroll", _) if argument.is_empty() => {}
+            ("nounroll", _) if argument.is_empty() => {
+                let next = self.pc();
+                self.code.rolled.push(next);
+            }
             ("abi_param_reg", _) if argument.is_empty() => return refuse("`abi_param_reg` has no argument".to_owned()),
             ("abi_param_reg", PragmaScope::Body) if self.entry => {
                 return refuse("`abi_param_reg` is not for kernels".to_owned());

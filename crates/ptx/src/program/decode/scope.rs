@@ -12,6 +12,8 @@ use crate::program::function::Counts;
 pub(super) enum File {
     Words,
     Longs,
+    /// Of 128 bits: a long and the one behind it.
+    Pairs,
     Predicates,
 }
 
@@ -43,6 +45,7 @@ impl Symbol<'_> {
         match self {
             Symbol::Register(File::Words, _) => "a register of at most 32 bits",
             Symbol::Register(File::Longs, _) => "a register of 64 bits",
+            Symbol::Register(File::Pairs, _) => "a register of 128 bits",
             Symbol::Register(File::Predicates, _) => "a predicate",
             Symbol::Vector(..) => "a vector register",
             Symbol::Variable(_) | Symbol::Shared(_) | Symbol::DynamicShared => "a variable",
@@ -67,31 +70,31 @@ impl Symbol<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Supply {
     counts: Cell<Counts>,
-    /// The words that were declared with 8 bits.
-    bytes: RefCell<Vec<Slot>>,
+    /// The words that were declared with fewer than 32 bits, and their bytes.
+    narrow: RefCell<Vec<(Slot, u32)>>,
 }
 
 impl Supply {
     /// Only the sinks and the carry.
     pub(super) fn restart(&self) {
         self.counts.set(Counts { words: 1, longs: 1, predicates: 2 });
-        self.bytes.borrow_mut().clear();
+        self.narrow.borrow_mut().clear();
     }
 
     pub(super) fn counts(&self) -> Counts {
         self.counts.get()
     }
 
-    /// `true` if a word was declared with 8 bits.
-    pub(super) fn is_byte(&self, slot: Slot) -> bool {
-        self.bytes.borrow().contains(&slot)
+    /// `true` if a word was declared with so many bytes, fewer than 4.
+    pub(super) fn is_narrow(&self, slot: Slot, bytes: u32) -> bool {
+        self.narrow.borrow().contains(&(slot, bytes))
     }
 
     /// A register that the text declares with so many bytes.
     pub(super) fn take_declared(&self, file: File, bytes: u32) -> Slot {
         let slot = self.take(file);
-        if bytes == 1 && file == File::Words {
-            self.bytes.borrow_mut().push(slot);
+        if bytes < 4 && file == File::Words {
+            self.narrow.borrow_mut().push((slot, bytes));
         }
         slot
     }
@@ -100,11 +103,11 @@ impl Supply {
         let mut counts = self.counts.get();
         let counter = match file {
             File::Words => &mut counts.words,
-            File::Longs => &mut counts.longs,
+            File::Longs | File::Pairs => &mut counts.longs,
             File::Predicates => &mut counts.predicates,
         };
         let slot = Slot::register(*counter);
-        *counter += 1;
+        *counter += if file == File::Pairs { 2 } else { 1 };
         self.counts.set(counts);
         slot
     }

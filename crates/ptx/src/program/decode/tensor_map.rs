@@ -183,7 +183,7 @@ struct Map {
 impl Map {
     fn form(&self, bytes: u8) -> AccessForm {
         let Position { space, wide, .. } = self.place;
-        AccessForm { space, bytes, signed: false, long: bytes > 4, count: 1, wide, strong: false }
+        AccessForm { space, bytes, signed: false, long: bytes > 4, count: 1, wide, strong: false, constant: false }
     }
 
     fn slots(&self, value: Slot, at: u32) -> [Slot; 6] {

@@ -39,6 +39,7 @@ pub(super) const FLOATS: Types = Types::of(&[F32, F64]);
 pub(super) const BRAINS: Types = Types::of(&[Bf16, Bf16x2]);
 pub(super) const HALVES: Types = BRAINS.and(Types::of(&[F16, F16x2]));
 pub(super) const NUMBERS: Types = INTEGERS.and(FLOATS).and(HALVES);
+pub(super) const PAIRS: Types = Types::of(&[B128]);
 /// The types of `mov` and `selp`.
 pub(super) const MOVED: Types = INTEGERS.and(BITS).and(FLOATS);
 /// The types of loads and stores.

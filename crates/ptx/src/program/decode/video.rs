@@ -123,7 +123,15 @@ pub(super) fn scalar<'t>(
     Ok(())
 }
 
-/// `vmad.s32.s32.u32.sat.shr7 d, a.h0, b, c`
+/// An operand without its minus, and true if there was one.
+fn positive<'i, 't>(operand: &'i Operand<'t>) -> (&'i Operand<'t>, bool) {
+    match operand {
+        Operand::Negated(operand) => (operand, true),
+        operand => (operand, false),
+    }
+}
+
+/// `vmad.s32.s32.u32.sat.shr7 d, -a.h0, b, c`: the product is negated if one of its factors is.
 pub(super) fn product<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,
@@ -137,9 +145,17 @@ pub(super) fn product<'t>(
         _ => None,
     });
     let [d, a, b, c] = decoder.operands(instruction, "4")?;
+    let ((a, minus_a), (b, minus_b), (c, minus_c)) = (positive(a), positive(b), positive(c));
+    let negated = [minus_a != minus_b, minus_c];
+    if negated == [true; 2] {
+        return Err(Why::Other("either the product or the third operand is negated"));
+    }
+    if plus_one && negated != [false; 2] {
+        return Err(Why::Other("`.po` goes with operands that are not negated"));
+    }
     let ((a, from_a), (b, from_b)) = (parted(a), parted(b));
     let from = [part(from_a, 1)?, part(from_b, 2)?];
-    let what = Product { signed, from, plus_one, saturate, shift: shift.unwrap_or(0) };
+    let what = Product { signed, from, negated, plus_one, saturate, shift: shift.unwrap_or(0) };
     let slots =
         [decoder.result(d, File::Words)?, decoder.value(&a, WORD)?, decoder.value(&b, WORD)?, decoder.value(c, WORD)?];
     emit(decoder, Video::Product(what), slots);

@@ -4,17 +4,18 @@
 //! of all values that are written before and read after an instruction, where the most are. Values that every
 //! thread has alike and that can be had again at no cost (arguments, constants, most special registers) are
 //! left out, since hardware reads them from constant memory or has a file of its own for them.
+//!
+//! Then it orders instructions as an assembler does to hide latency: with those behind short branches, which run
+//! under a predicate, and with several turns of a loop at once.
 
+mod block;
 mod schedule;
-
-use std::collections::VecDeque;
+mod value;
 
 use super::Code;
-use super::compute::Compute;
 use super::function::Touch;
-use super::operation::{Instruction, Operation, Special};
-use super::slot::Guard;
-use super::space::Space;
+use super::operation::Operation;
+use block::Block;
 
 /// Registers beyond those of live values: the stack pointer, pairs and quadruples that have to be aligned,
 /// results of instructions that have not ended.
@@ -22,6 +23,8 @@ const OVERHEAD: u32 = 5;
 /// The registers up to which an assembler reorders instructions to hide latency: as many threads as a
 /// multiprocessor can hold have that many each.
 const ROOM: u32 = 32;
+/// Registers that are lost where four in a row, the first of them a multiple of four, are loaded or stored.
+const QUADRUPLES: u32 = 4;
 /// Registers in which the lanes of a warp find out how they share an atomic operation.
 const ATOMICS: u32 = 4;
 /// The fewest registers of a kernel, and of one that calls functions.
@@ -34,6 +37,8 @@ const LONGEST: usize = 4096;
 struct Registers {
     words: u32,
     count: usize,
+    /// Longs whose upper words are always zero, which no register has to hold.
+    halves: Vec<u64>,
 }
 
 impl Registers {
@@ -42,21 +47,8 @@ impl Registers {
     }
 
     fn weight(&self, id: usize) -> u32 {
-        if id < self.words as usize { 1 } else { 2 }
+        if id < self.words as usize || has(&self.halves, id) { 1 } else { 2 }
     }
-}
-
-/// A stretch of instructions that is entered at its start alone.
-#[derive(Default)]
-struct Block {
-    /// Its touches.
-    touches: std::ops::Range<usize>,
-    next: Vec<usize>,
-    before: Vec<usize>,
-    /// `true` if it has a call, which leaves little to reorder.
-    calls: bool,
-    /// Registers that are live at its end.
-    live: Vec<u64>,
 }
 
 /// The registers that a thread of a kernel needs, with all functions that it is known to call.
@@ -87,174 +79,33 @@ pub(crate) fn registers(code: &Code, index: usize) -> u32 {
 fn own(code: &Code, index: usize) -> u32 {
     let function = &code.functions[index];
     let counts = function.counts;
-    let registers = Registers { words: counts.words, count: (counts.words + counts.longs) as usize };
-    let mut blocks = blocks(code, index, &function.touches);
-    spread(&mut blocks, &function.touches, &registers);
-    let free = free(code, &function.touches, &registers);
-    let (mut kept, mut ordered) = (0, 0);
-    for block in &blocks {
-        kept = kept.max(most(block, &function.touches, &registers, &free));
+    let touches = &function.touches;
+    let mut registers =
+        Registers { words: counts.words, count: (counts.words + counts.longs) as usize, halves: Vec::new() };
+    registers.halves = value::halves(code, touches, &registers);
+    let free = value::free(code, touches, &registers);
+    let blocks = block::blocks(code, index, touches, &registers);
+    let kept = blocks.iter().map(|block| most(block, touches, &registers, &free)).max().unwrap_or(0);
+    let mut ordered = 0;
+    for (number, block) in block::regions(&blocks, touches).iter().enumerate() {
         if !block.calls && ordered < ROOM {
             ordered = ordered.max(if block.touches.len() > LONGEST {
                 ROOM
             } else {
-                schedule::most(code, block, &function.touches, &registers, &free)
+                let copies = block.copies(code, number, touches);
+                schedule::most(code, block, touches, (&registers, &free), copies)
             });
         }
     }
     let most = kept.max(ordered.min(ROOM - OVERHEAD)) + OVERHEAD;
+    let quadruples = if most <= ROOM - QUADRUPLES && value::has_quadruples(code, index) { QUADRUPLES } else { 0 };
     // Larger functions have registers to spare by then.
-    if most <= ROOM / 2 && has_results(code, &function.touches) { most + ATOMICS } else { most }
-}
-
-/// `true` if the result of an atomic operation is read.
-fn has_results(code: &Code, touches: &[Touch]) -> bool {
-    let is_atomic = |touch: &&Touch| matches!(code.instructions[touch.pc as usize].operation, Operation::Atomic(_));
-    let mut results = touches.iter().filter(|touch| touch.is_write).filter(is_atomic);
-    results.any(|result| {
-        let is_same = |touch: &&Touch| touch.register == result.register && touch.is_long == result.is_long;
-        touches.iter().filter(|touch| !touch.is_write).any(|touch| is_same(&touch))
-    })
-}
-
-fn leaves(instruction: &Instruction) -> bool {
-    use Operation::{Branch, BranchIndexed, Exit, Return, Trap};
-    matches!(instruction.operation, Branch | BranchIndexed | Return | Exit | Trap)
-}
-
-fn targets(code: &Code, instruction: &Instruction) -> Vec<u32> {
-    let [first, second, third, ..] = instruction.slots;
-    match instruction.operation {
-        Operation::Branch => vec![first.value()],
-        Operation::BranchIndexed => {
-            let list = code.lists.iter().skip(second.value() as usize).take(third.value() as usize);
-            list.map(|target| target.value()).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn blocks(code: &Code, index: usize, touches: &[Touch]) -> Vec<Block> {
-    let function = &code.functions[index];
-    let (start, instructions) = (function.start, &code.instructions[function.start as usize..function.end as usize]);
-    let mut is_first = vec![false; instructions.len() + 1];
-    is_first[0] = true;
-    for (at, instruction) in instructions.iter().enumerate().filter(|(_, instruction)| leaves(instruction)) {
-        is_first[at + 1] = true;
-        for target in targets(code, instruction) {
-            if let Some(first) = is_first.get_mut(target.wrapping_sub(start) as usize) {
-                *first = true;
-            }
-        }
-    }
-    let starts: Vec<u32> = (0..instructions.len()).filter(|at| is_first[*at]).map(|at| at as u32).collect();
-    let block_of = |at: u32| starts.partition_point(|first| *first <= at).checked_sub(1);
-    let mut blocks: Vec<Block> = Vec::new();
-    for (number, first) in starts.iter().enumerate() {
-        let end = starts.get(number + 1).map_or(instructions.len(), |next| *next as usize);
-        let at = |pc: u32| touches.partition_point(|touch| touch.pc.wrapping_sub(start) < pc);
-        let is_call = |one: &Instruction| matches!(one.operation, Operation::Call | Operation::CallIndirect);
-        let calls = instructions[*first as usize..end].iter().any(is_call);
-        let mut block = Block { touches: at(*first)..at(end as u32), calls, ..Block::default() };
-        if let Some(last) = instructions.get(end.wrapping_sub(1)) {
-            let jumps = targets(code, last).into_iter().filter_map(|target| block_of(target.wrapping_sub(start)));
-            block.next = jumps.collect();
-            if !leaves(last) || last.guard != Guard::NONE {
-                block.next.extend(Some(number + 1).filter(|next| *next < starts.len()));
-            }
-        }
-        blocks.push(block);
-    }
-    for number in 0..blocks.len() {
-        for next in blocks[number].next.clone() {
-            blocks[next].before.push(number);
-        }
-    }
-    blocks
+    let atomics = if most <= ROOM / 2 && value::has_results(code, touches) { ATOMICS } else { 0 };
+    most + quadruples + atomics
 }
 
 fn has(set: &[u64], id: usize) -> bool {
     set[id / 64] >> (id % 64) & 1 == 1
-}
-
-/// Finds the registers that are live at the end of each block.
-fn spread(blocks: &mut [Block], touches: &[Touch], registers: &Registers) {
-    let row = registers.count.div_ceil(64);
-    blocks.iter_mut().for_each(|block| block.live = vec![0; row]);
-    let mut waiting: VecDeque<usize> = (0..blocks.len()).rev().collect();
-    let mut is_waiting = vec![true; blocks.len()];
-    while let Some(number) = waiting.pop_front() {
-        is_waiting[number] = false;
-        let mut live = blocks[number].live.clone();
-        for touch in touches[blocks[number].touches.clone()].iter().rev() {
-            let id = registers.id(touch);
-            if touch.is_write { live[id / 64] &= !(1 << (id % 64)) } else { live[id / 64] |= 1 << (id % 64) }
-        }
-        for before in blocks[number].before.clone() {
-            let into = &mut blocks[before].live;
-            let is_new = into.iter().zip(&live).any(|(old, new)| old | new != *old);
-            if is_new {
-                into.iter_mut().zip(&live).for_each(|(old, new)| *old |= new);
-                if !std::mem::replace(&mut is_waiting[before], true) {
-                    waiting.push_back(before);
-                }
-            }
-        }
-    }
-}
-
-/// The registers whose values can be had again at no cost.
-fn free(code: &Code, touches: &[Touch], registers: &Registers) -> Vec<u64> {
-    let mut writes = vec![0_u32; registers.count];
-    touches.iter().filter(|touch| touch.is_write).for_each(|touch| writes[registers.id(touch)] += 1);
-    let mut free = vec![0; registers.count.div_ceil(64)];
-    let mut from = 0;
-    for (at, touch) in touches.iter().enumerate() {
-        if touches[from].pc != touch.pc {
-            from = at;
-        }
-        let id = registers.id(touch);
-        if !touch.is_write || writes[id] != 1 {
-            continue;
-        }
-        let sources = touches[from..at].iter().filter(|source| !source.is_write);
-        let is_uniform = sources.into_iter().all(|source| has(&free, registers.id(source)));
-        let instruction = &code.instructions[touch.pc as usize];
-        let is_free = match instruction.operation {
-            Operation::Load(form) => matches!(form.space, Space::Argument),
-            Operation::Special(special) => !is_own(special),
-            Operation::Compute(Compute::Move | Compute::MoveLong) => is_uniform,
-            _ => false,
-        };
-        if is_free {
-            free[id / 64] |= 1 << (id % 64);
-        }
-    }
-    free
-}
-
-/// `true` for special registers that threads of a warp have values of their own in.
-fn is_own(special: Special) -> bool {
-    use Special::{
-        Clock, Clock64, ClockHigh, Lane, LanesEqual, LanesGreater, LanesGreaterEqual, LanesLess, LanesLessEqual,
-        Thread, Timer, TimerHigh, TimerLow,
-    };
-    matches!(
-        special,
-        Thread(_)
-            | Lane
-            | LanesEqual
-            | LanesLess
-            | LanesLessEqual
-            | LanesGreater
-            | LanesGreaterEqual
-            | Clock
-            | ClockHigh
-            | Clock64
-            | Timer
-            | TimerLow
-            | TimerHigh
-    )
 }
 
 /// The most words that are live within a block.
@@ -322,6 +173,50 @@ mod tests {
             "{loads} mov.u32 %r50, 0; AGAIN: {sum} setp.ne.u32 %p1, %r50, 77; @%p1 bra AGAIN; st.global.u32 [%rd1], %r50;"
         );
         assert_eq!(registers(&text), 25);
+    }
+
+    /// A loop that adds up numbers, with something in it and a step.
+    fn sum(inside: &str, step: &str) -> u32 {
+        registers(&format!(
+            "ld.param.u32 %r9, [data]; mov.u32 %r1, %tid.x; mov.u32 %r2, 0; AGAIN: {inside} mul.wide.u32 %rd2, %r1, 4;
+             add.s64 %rd3, %rd1, %rd2; ld.global.u32 %r3, [%rd3]; add.u32 %r2, %r2, %r3; add.u32 %r1, %r1, {step};
+             setp.lt.u32 %p1, %r1, 1000; @%p1 bra AGAIN; st.global.u32 [%rd1], %r2;"
+        ))
+    }
+
+    #[test]
+    fn turns_of_a_loop_that_can_be_counted_are_live_together() {
+        assert!(sum("", "32") > sum("", "%r9"));
+        assert_eq!(sum(".pragma \"nounroll\";", "32"), sum("", "%r9"));
+    }
+
+    #[test]
+    fn instructions_behind_short_branches_are_ordered_with_the_others() {
+        let part = |i: u32, tail: &str| {
+            format!(
+                "@%p{} bra L{i}; ld.global.u32 %r{i}, [%rd1+{i}]; {tail} st.shared.u32 [%r50+{i}], %r{i}; L{i}:",
+                i % 2
+            )
+        };
+        let long: String = (60..70).map(|i| format!("xor.b32 %r{i}, %r50, {i}; ")).collect();
+        let [short, long] = ["", &long].map(|tail| {
+            let parts: String = (1..9).map(|i| part(i, tail)).collect();
+            registers(&format!("mov.u32 %r50, %tid.x; {parts}"))
+        });
+        assert!(short > long, "{short} {long}");
+    }
+
+    #[test]
+    fn zeros_above_32_bits_take_no_register_and_16_bytes_take_more() {
+        let wide = |cast: &str| {
+            let values: String =
+                (2..9).map(|i| format!("ld.volatile.global.{cast} %rd{i}, [%rd1+{}];", 8 * i)).collect();
+            let stores: String = (2..9).map(|i| format!("st.volatile.global.u64 [%rd1+{}], %rd{i};", 8 * i)).collect();
+            registers(&format!("{values}{stores}"))
+        };
+        assert_eq!(wide("u64"), wide("u32") + 7);
+        let vector = |kind: &str| registers(&format!("ld.global.{kind} [%rd1]; st.global.u32 [%rd1], %r1;"));
+        assert!(vector("v4.u32 {%r1, %r2, %r3, %r4},") >= vector("v2.u32 {%r1, %r2},") + 4);
     }
 
     #[test]

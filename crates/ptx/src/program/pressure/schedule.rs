@@ -62,9 +62,12 @@ fn order(operation: Operation) -> (Order, u32) {
     let far = |at: Space| if space(at) == 0 { GLOBAL } else { SHARED };
     match operation {
         Operation::Load(form) if form.space == Space::Argument => (Order::None, 1),
+        Operation::Load(form) if form.constant => (Order::None, SHARED),
         Operation::Load(form) if form.strong => (Order::Writes(space(form.space)), far(form.space)),
         Operation::Load(form) => (Order::Reads(space(form.space)), far(form.space)),
-        Operation::Store(form) => (Order::Writes(space(form.space)), 1),
+        Operation::LoadWhole(form) => (Order::Writes(space(form.space)), far(form.space)),
+        Operation::Store(form) | Operation::StoreWhole(form) => (Order::Writes(space(form.space)), 1),
+        Operation::AtomicPair(form) => (Order::Writes(space(form.space)), far(form.space)),
         Operation::Atomic(form) => (Order::Writes(space(form.space)), far(form.space)),
         Operation::Special(_) | Operation::Compute(Compute::Approximate(..)) => (Order::None, SPECIAL),
         Operation::Compute(_) => (Order::None, ARITHMETIC),
@@ -79,29 +82,54 @@ fn order(operation: Operation) -> (Order, u32) {
     }
 }
 
-/// The most words that are live in a block that is ordered for latency.
-pub(super) fn most(code: &Code, block: &Block, touches: &[Touch], registers: &Registers, free: &[u64]) -> u32 {
+/// The most words that are live in a block that is ordered for latency, several copies of it behind each other.
+pub(super) fn most(
+    code: &Code,
+    block: &Block,
+    touches: &[Touch],
+    (registers, free): (&Registers, &[u64]),
+    copies: usize,
+) -> u32 {
     let touches = &touches[block.touches.clone()];
-    let nodes = nodes(code, touches, registers);
-    run(nodes, block, touches, registers, free)
+    // Registers that are live at the start, and those that are written.
+    let (mut live, mut written) = (block.live.clone(), vec![0; block.live.len()]);
+    for touch in touches.iter().rev() {
+        let id = registers.id(touch);
+        let bit = 1 << (id % 64);
+        if touch.is_write {
+            live[id / 64] &= !bit;
+            written[id / 64] |= bit;
+        } else {
+            live[id / 64] |= bit;
+        }
+    }
+    // Values that begin in the block are the copy's own; the last copy has the registers of the text.
+    let id = |touch: &Touch, copy: usize| {
+        let id = registers.id(touch);
+        let is_own = has(&written, id) && !has(&live, id);
+        if is_own { id + registers.count * (copies - 1 - copy) } else { id }
+    };
+    let nodes = nodes(code, touches, copies, id);
+    run(nodes, block, live, (registers, free), copies)
 }
 
 /// The instructions of a block, with those that each waits for.
-fn nodes(code: &Code, touches: &[Touch], registers: &Registers) -> Vec<Node> {
+fn nodes(code: &Code, touches: &[Touch], copies: usize, id: impl Fn(&Touch, usize) -> usize) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut writer: HashMap<usize, usize> = HashMap::new();
     let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut stores: [Option<usize>; SPACES] = [None; SPACES];
     let mut loads: [Vec<usize>; SPACES] = Default::default();
     let mut fence = 0_usize;
-    for touches in touches.chunk_by(|a, b| a.pc == b.pc) {
+    let all = (0..copies).flat_map(|copy| touches.chunk_by(|a, b| a.pc == b.pc).map(move |touches| (copy, touches)));
+    for (copy, touches) in all {
         let this = nodes.len();
         let (order, latency) = order(code.instructions[touches[0].pc as usize].operation);
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         // Those before, and true for those whose results it waits for.
         let mut before: Vec<(usize, bool)> = Vec::new();
         for touch in touches {
-            let id = registers.id(touch);
+            let id = id(touch, copy);
             before.extend(writer.get(&id).map(|one| (*one, !touch.is_write)));
             if touch.is_write {
                 before.extend(readers.remove(&id).unwrap_or_default().into_iter().map(|one| (one, false)));
@@ -146,19 +174,20 @@ fn nodes(code: &Code, touches: &[Touch], registers: &Registers) -> Vec<Node> {
 }
 
 /// Starts the instructions, and counts the words that are live meanwhile.
-fn run(mut nodes: Vec<Node>, block: &Block, touches: &[Touch], registers: &Registers, free: &[u64]) -> u32 {
-    let weight = |id: usize| if has(free, id) { 0 } else { registers.weight(id) };
+fn run(
+    mut nodes: Vec<Node>,
+    block: &Block,
+    mut live: Vec<u64>,
+    (registers, free): (&Registers, &[u64]),
+    copies: usize,
+) -> u32 {
+    let weight = |id: usize| {
+        let id = id % registers.count;
+        if has(free, id) { 0 } else { registers.weight(id) }
+    };
     let mut left: HashMap<usize, u32> = HashMap::new();
     nodes.iter().flat_map(|node| &node.reads).for_each(|id| *left.entry(*id).or_default() += 1);
-    let mut live = block.live.clone();
-    for touch in touches.iter().rev() {
-        let id = registers.id(touch);
-        if touch.is_write {
-            live[id / 64] &= !(1 << (id % 64));
-        } else {
-            live[id / 64] |= 1 << (id % 64);
-        }
-    }
+    live.resize((registers.count * copies).div_ceil(64), 0);
     let mut now: u32 = (0..registers.count).filter(|id| has(&live, *id)).map(weight).sum();
     let (mut most, mut time) = (now, 0);
     let mut open: Vec<usize> = (0..nodes.len()).filter(|this| nodes[*this].open == 0).collect();
@@ -177,7 +206,8 @@ fn run(mut nodes: Vec<Node>, block: &Block, touches: &[Touch], registers: &Regis
             left.entry(*id).and_modify(|count| *count -= 1);
         }
         for id in reads.into_iter().chain(writes) {
-            let is_over = left.get(&id).is_none_or(|count| *count == 0) && !has(&block.live, id);
+            let is_kept = id < registers.count && has(&block.live, id);
+            let is_over = left.get(&id).is_none_or(|count| *count == 0) && !is_kept;
             if is_over && has(&live, id) {
                 live[id / 64] &= !(1 << (id % 64));
                 now -= weight(id);

@@ -85,8 +85,20 @@ impl<'t> Parser<'t> {
                 let value = self.nested(|parser| parser.unary("a predicate"))?;
                 Ok(Operand::Immediate(self.logical_not(token, value)?))
             }
+            (_, "-") if self.negates_name(token) => {
+                self.next()?;
+                let name = self.next()?;
+                Ok(Operand::Negated(Box::new(self.named(name.text)?)))
+            }
             _ => Ok(Operand::Immediate(self.expression(OPERAND)?)),
         }
+    }
+
+    /// `true` if a minus stands before a register, and not in a number.
+    fn negates_name(&self, minus: Token<'t>) -> bool {
+        let behind = self.lexer.text()[minus.start + 1..].trim_start();
+        behind.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '%' | '$' | '_'))
+            && !behind.starts_with("WARP_SZ")
     }
 
     /// The operand that begins with a name, which has been read.

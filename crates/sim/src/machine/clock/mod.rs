@@ -174,7 +174,7 @@ impl Clock {
                 end
             }
             // The clocks of two processes are not related; the record is seen now.
-            Work::AwaitRecord { .. } => earliest.max(self.now),
+            Work::AwaitRecords { .. } => earliest.max(self.now),
             Work::Memory(MemoryOp::WaitValue { at, .. }) => {
                 let written = self.written.get(&at.address()).copied().unwrap_or(0);
                 // The host wrote it, after a sleep that no call has told of yet.
