@@ -10,6 +10,7 @@ mod events;
 mod gate;
 mod pools;
 mod shared_weights;
+mod soak;
 mod support;
 mod sweep;
 mod virtual_memory;
@@ -34,6 +35,7 @@ fn child() -> TestResult {
         ("add_one_after", events::add_one_after),
         ("forward_event", events::forward_event),
         ("record_event", events::record),
+        ("churn", soak::churn),
         ("map", virtual_memory::map),
         ("export_memory", virtual_memory::export),
     ])
