@@ -46,9 +46,8 @@ fn main() -> Outcome {
     Ok(())
 }
 
-#[cfg_attr(test, expect(dead_code, reason = "a test has a driver"))]
 fn simulated() -> warploom::Result<Driver> {
-    let machine = warploom_sim::Machine::preset("h200").expect("the preset is there");
+    let machine = warploom_sim::Machine::preset("h200").expect("a preset of this name");
     Driver::open(&machine)
 }
 

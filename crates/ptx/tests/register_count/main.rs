@@ -12,8 +12,8 @@ use std::path::Path;
 use warploom_ptx::{Kernel, Program};
 
 /// Kernels whose estimate is further off than a quarter, because the assembler does more than the estimate
-/// knows: it gathers atomic operations of a warp, emulates those that hardware lacks, computes in its registers
-/// for whole warps, or gives up order for fewer registers. This list may only become shorter.
+/// knows: it gathers atomic operations of a warp, emulates those that hardware lacks, computes in its
+/// registers for whole warps, or gives up order for fewer registers. This list may only become shorter.
 const FURTHER: [&str; 19] = [
     "compute_75/atomics.ptx atomics_float",
     "compute_75/atomics.ptx atomics_u32",

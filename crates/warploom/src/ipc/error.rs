@@ -94,6 +94,13 @@ pub enum IpcError {
         pool: Uuid,
     },
 
+    /// The pool was imported, and its last import is not over yet.
+    #[error("the last import of pool {pool} is not over: it ends with a capture; end that, and import again")]
+    Ending {
+        /// The pool.
+        pool: Uuid,
+    },
+
     /// The buffer is one of another pool.
     #[error("the buffer is one of pool {found}, not of pool {expected}; import it from its own pool")]
     OtherPool {

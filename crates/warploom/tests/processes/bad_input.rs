@@ -130,7 +130,7 @@ driver_tests! {
         let (stream, channel) = (context.stream()?, child.channel());
         let pool = receive_pool(channel, &context)?;
         let stale = receive_descriptor(channel)?;
-        let _ = (channel.receive()?, channel.receive()?);
+        drop((channel.receive()?, channel.receive()?)); // the other pool and its buffer
         channel.signal()?;
         channel.wait()?; // it is freed
         for _ in 0..2 {

@@ -10,6 +10,7 @@ mod events;
 mod gate;
 mod pools;
 mod shared_weights;
+mod soak;
 mod support;
 mod sweep;
 mod virtual_memory;
@@ -29,10 +30,12 @@ fn child() -> TestResult {
         ("register", pools::register),
         ("refuse_to_allocate", pools::refuse_to_allocate),
         ("grant", pools::grant),
+        ("import_on_threads", pools::import_on_threads),
         ("use_pinned", pools::use_pinned),
         ("add_one_after", events::add_one_after),
         ("forward_event", events::forward_event),
         ("record_event", events::record),
+        ("churn", soak::churn),
         ("map", virtual_memory::map),
         ("export_memory", virtual_memory::export),
     ])

@@ -1,5 +1,6 @@
 //! Shared pools: registry, allocation and access.
 
+use warploom::capture::Relaxed;
 use warploom::ipc::{ImportedPool, IpcError, SharedMemory};
 use warploom::{
     ContextOptions, DeviceMemory, DevicePool, Error, Function, LiveSet as _, MemoryKind, NumaId, OrderedResource as _,
@@ -35,7 +36,37 @@ pub(crate) fn register(driver: &below::driver::Driver, parent: &Channel) -> Test
     assert_eq!(ImportedPool::find(&driver, uuid), None, "it is held weakly");
     let again = DevicePool::import(&context, handle)?;
     assert_eq!(calls.count(Function::cuMemPoolImportFromShareableHandle), 2);
-    drop((calls, again));
+    drop(calls);
+    // The driver has one pool for all imports, which a capture keeps.
+    let stream = context.stream()?;
+    let capture = stream.capture(Relaxed)?;
+    let kept = again.export()?;
+    drop(again);
+    let ending = DevicePool::import(&context, kept.try_clone()?).expect_err("it is not destroyed yet");
+    assert_eq!(ending, Error::Ipc(IpcError::Ending { pool: uuid }));
+    capture.end()?;
+    drop(DevicePool::import(&context, kept)?);
+    parent.signal()
+}
+
+/// Imports and drops the parent's pool and buffer on several threads at once.
+pub(crate) fn import_on_threads(driver: &below::driver::Driver, parent: &Channel) -> TestResult {
+    let (_, context, _) = open(driver)?;
+    let (handle, descriptor) = (receive_handle(parent)?, receive_descriptor(parent)?);
+    let work = || -> warploom::Result<()> {
+        let stream = context.stream()?;
+        for _ in 0..20 {
+            let pool = DevicePool::import(&context, handle.try_clone()?)?;
+            let buffer = import(&pool, &descriptor, &stream)?;
+            drop(pool);
+            assert_eq!(buffer.slice(998..)?.download(&stream)?, [998, 999]);
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
+    })?;
     parent.signal()
 }
 
@@ -120,6 +151,18 @@ driver_tests! {
         let context = driver.device(0)?.context()?;
         let (pool, child) = (shareable(&context)?, start(driver, "register")?);
         send_pool(child.channel(), &pool.export()?)?;
+        child.channel().wait()?;
+        child.join()?;
+    }
+
+    /// IPC-3, IPC-6: an import that begins while the last one ends.
+    fn imports_on_several_threads_neither_fail_nor_lose_the_pool(driver) {
+        let context = driver.device(0)?.context()?;
+        let (stream, pool) = (context.stream()?, shareable(&context)?);
+        let buffer = pool.upload(&numbers(), &stream)?;
+        stream.synchronize()?;
+        let child = start(driver, "import_on_threads")?;
+        send(child.channel(), &pool, &buffer)?;
         child.channel().wait()?;
         child.join()?;
     }

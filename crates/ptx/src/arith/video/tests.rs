@@ -88,8 +88,8 @@ fn results_are_those_of_hardware() {
     assert_eq!(product.apply(0xffff_fff3, 0xfd00_af7e, 0x7fff_ffff), 0xa6f7_1699, "factors have a sign");
 }
 
-/// Results of an H200 for operands with a minus: the product or the third operand is negated before the sum, which
-/// has a sign then.
+/// Results of an H200 for operands with a minus: the product or the third operand is negated before the sum,
+/// which has a sign then.
 #[test]
 fn products_and_sums_are_negated_as_by_hardware() {
     let part = |name| Part::named(name).expect("a part");

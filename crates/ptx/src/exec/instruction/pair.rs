@@ -1,7 +1,7 @@
 //! Accesses to 16 bytes at once: strong loads and stores of `.b128`, `atom.exch.b128`, `atom.cas.b128`.
 //!
-//! They exclude each other by a lock, since Rust has no atomic words of 16 bytes. An access of another size to
-//! the same bytes at the same time is a data race in PTX as well.
+//! They exclude each other by a lock, since Rust has no atomic words of 16 bytes. An access of another size
+//! to the same bytes at the same time is a data race in PTX as well.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -29,7 +29,8 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The copies of the block, whose number is given: several of a loop with a counter, unless the text forbids it.
+    /// The copies of the block, whose number is given: several of a loop with a counter, unless the text
+    /// forbids it.
     pub(super) fn copies(&self, code: &Code, number: usize, touches: &[Touch]) -> usize {
         let is_kept = code.rolled.iter().any(|pc| self.instructions.contains(pc));
         let is_counted = self.next.contains(&number) && !is_kept && has_counter(code, &touches[self.touches.clone()]);
@@ -110,7 +111,8 @@ pub(super) fn blocks(code: &Code, index: usize, touches: &[Touch], registers: &R
     blocks
 }
 
-/// Blocks with those behind them that a short branch skips: an assembler runs these under a predicate instead.
+/// Blocks with those behind them that a short branch skips: an assembler runs these under a predicate
+/// instead.
 pub(super) fn regions(blocks: &[Block], touches: &[Touch]) -> Vec<Block> {
     let mut regions: Vec<(usize, usize)> = Vec::new();
     let mut first = 0;

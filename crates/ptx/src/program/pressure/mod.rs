@@ -5,8 +5,8 @@
 //! thread has alike and that can be had again at no cost (arguments, constants, most special registers) are
 //! left out, since hardware reads them from constant memory or has a file of its own for them.
 //!
-//! Then it orders instructions as an assembler does to hide latency: with those behind short branches, which run
-//! under a predicate, and with several turns of a loop at once.
+//! Then it orders instructions as an assembler does to hide latency: with those behind short branches, which
+//! run under a predicate, and with several turns of a loop at once.
 
 mod block;
 mod schedule;

@@ -82,7 +82,8 @@ fn order(operation: Operation) -> (Order, u32) {
     }
 }
 
-/// The most words that are live in a block that is ordered for latency, several copies of it behind each other.
+/// The most words that are live in a block that is ordered for latency, several copies of it behind each
+/// other.
 pub(super) fn most(
     code: &Code,
     block: &Block,

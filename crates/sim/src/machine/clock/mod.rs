@@ -83,7 +83,7 @@ impl Clock {
     /// A host thread that may have slept is in a call again.
     pub(crate) fn host_is_back(&mut self) {
         if self.sees_sleep {
-            let (mark, slept) = Mark::renew();
+            let (mark, slept) = Mark::of_visit();
             self.now = self.now.saturating_add(slept);
             self.host = Some(mark);
         }

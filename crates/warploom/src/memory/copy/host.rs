@@ -23,6 +23,10 @@ pub(super) const COPY: &str = "a copy from or to the host";
 /// The most bytes that drivers are known to have read when the call returns. More go through staging memory.
 pub(super) const READ_DURING_CALLS: usize = 64 << 10;
 
+/// The fewest bytes that a download into a slice takes through staging memory: there it is faster than by a
+/// vector.
+const STAGED_DOWNLOAD: usize = 16 << 10;
+
 /// The most bytes that the driver copies into a new vector itself: there it is faster than in pieces.
 const DIRECT: usize = 1 << 20;
 
@@ -116,8 +120,8 @@ impl<T: DeviceCopy> Slice<'_, T> {
         Ok(values)
     }
 
-    /// Copies everything to the host when the work enqueued on `queue` so far is done. More than 64 KiB go
-    /// through a few MiB of page-locked memory that the context keeps, piece by piece.
+    /// Copies everything to the host when the work enqueued on `queue` so far is done. From 16 KiB on, that
+    /// goes through a few MiB of page-locked memory that the context keeps, piece by piece.
     ///
     /// # Errors
     ///
@@ -126,7 +130,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
     /// 64 KiB.
     pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
         same_length(self.len(), values.len())?;
-        if self.size_in_bytes() > READ_DURING_CALLS {
+        if self.size_in_bytes() >= STAGED_DOWNLOAD {
             self.context().serves(queue.stream())?;
             // SAFETY: the slice has room for as many values, and is borrowed.
             return unsafe { self.stage(values.as_mut_ptr(), queue.stream()) };

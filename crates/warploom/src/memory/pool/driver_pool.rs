@@ -31,9 +31,9 @@ pub(in crate::memory) struct DriverPool {
     /// Its handle for other processes, if it was made to be shared.
     #[cfg(unix)]
     handle: Option<Box<crate::ipc::PoolHandle>>,
-    /// `true` if another process has made it.
+    /// The entry in the list of imported pools, if another process has made it. It goes after the pool.
     #[cfg(unix)]
-    is_imported: bool,
+    registration: Option<super::sharing::Registration>,
     grants: AccessCache,
     _mark: Mark,
 }
@@ -111,7 +111,7 @@ impl DriverPool {
             #[cfg(unix)]
             handle: None,
             #[cfg(unix)]
-            is_imported: false,
+            registration: None,
             grants: AccessCache::default(),
             _mark: mark,
         };
@@ -158,7 +158,7 @@ impl DriverPool {
             #[cfg(unix)]
             handle: None,
             #[cfg(unix)]
-            is_imported: false,
+            registration: None,
             grants: AccessCache::default(),
             _mark: Mark::default(),
         }
@@ -173,10 +173,16 @@ impl DriverPool {
     pub(super) unsafe fn imported(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> Result<DriverPool> {
         // SAFETY: it lives until this value destroys it.
         let mut pool = unsafe { DriverPool::borrowed(raw, context, memory) };
-        (pool.is_owned, pool.is_imported) = (true, true);
+        pool.is_owned = true;
         pool._mark = mark(context, || (Kind::Pool, raw.addr() as u64, 0));
         pool.open()?;
         Ok(pool)
+    }
+
+    /// Has an imported pool hold its entry in the list of imported pools.
+    #[cfg(unix)]
+    pub(super) fn register(&mut self, registration: super::sharing::Registration) {
+        self.registration = Some(registration);
     }
 
     /// Exports a pool that was made to be shared. The driver describes none of its memory before.
@@ -228,7 +234,7 @@ impl DriverPool {
             #[cfg(unix)]
             handle: self.handle.take(),
             #[cfg(unix)]
-            is_imported: self.is_imported,
+            registration: self.registration.take(),
             grants: std::mem::take(&mut self.grants),
             _mark: std::mem::take(&mut self._mark),
         }
@@ -346,7 +352,7 @@ impl Drop for DriverPool {
         #[cfg(unix)]
         let destroyed = destroy().or_else(|error| match error.code() {
             // An imported pool stays while its memory is mapped, which is until the free is done.
-            Some(CUresult::CUDA_ERROR_INVALID_VALUE) if self.is_imported => {
+            Some(CUresult::CUDA_ERROR_INVALID_VALUE) if self.registration.is_some() => {
                 self.context.synchronize().map_err(|_| error).and_then(|()| destroy())
             }
             _ => Err(error),

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::ptr::{null_mut, without_provenance_mut};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use warploom_driver::sys::types::CUmemAllocationHandleType;
 
@@ -31,17 +32,40 @@ pub(super) fn check_support(context: &Context, handle_types: CUmemAllocationHand
     Ok(())
 }
 
-/// Imported pools of a driver by their identity, as long as they are used.
+/// The longest that an import waits for another thread to end the last import of the same pool.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// Imported pools of a driver by their identity, as long as they exist. The driver has one pool for all imports of
+/// it, which must not be imported while it is destroyed.
 #[derive(Default)]
 struct Registry {
     pools: Mutex<HashMap<Uuid, Weak<Imported>>>,
+    ended: Condvar,
+}
+
+impl Registry {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Weak<Imported>>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The entry of an imported pool, which goes when the driver has destroyed the pool.
+pub(super) struct Registration {
+    registry: Arc<Registry>,
+    pool: Uuid,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.registry.lock().remove(&self.pool);
+        self.registry.ended.notify_all();
+    }
 }
 
 /// The pool of this identity, if it is imported.
 pub(super) fn find(driver: &Driver, pool: Uuid) -> Option<ImportedPool> {
-    let registry = driver.extension::<Registry>();
-    let pools = registry.pools.lock().unwrap_or_else(PoisonError::into_inner);
-    Some(ImportedPool { shared: pools.get(&pool)?.upgrade()? })
+    let shared = driver.extension::<Registry>().lock().get(&pool)?.upgrade()?;
+    Some(ImportedPool { shared })
 }
 
 /// Exports a new pool, under a new identity.
@@ -71,9 +95,19 @@ fn import(context: &Context, handle: PoolHandle, memory: SharedMemory) -> Result
     }
     context.check_generation()?;
     let registry = context.driver().extension::<Registry>();
-    let mut pools = registry.pools.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_ending =
+        |pools: &mut HashMap<_, Weak<Imported>>| pools.get(&name.pool).is_some_and(|known| known.strong_count() == 0);
+    let waited = registry.ended.wait_timeout_while(registry.lock(), ENDING, is_ending);
+    let (mut pools, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+    if waited.timed_out() {
+        return Err(IpcError::Ending { pool: name.pool }.into());
+    }
     if let Some(shared) = pools.get(&name.pool).and_then(Weak::upgrade) {
+        drop(pools); // a refused import may be the last holder
         return shared.checked(context, memory).map(|()| ImportedPool { shared });
+    }
+    if pools.contains_key(&name.pool) {
+        return Err(IpcError::Ending { pool: name.pool }.into());
     }
     let (mut raw, driver) = (null_mut(), context.driver());
     // A file descriptor is passed as a pointer.
@@ -85,9 +119,9 @@ fn import(context: &Context, handle: PoolHandle, memory: SharedMemory) -> Result
         SharedMemory::Pinned => PoolMemory::Pinned,
     };
     // SAFETY: it was imported just now, and only this value destroys it.
-    let pool = unsafe { DriverPool::imported(raw, context, pool_memory) }?;
+    let mut pool = unsafe { DriverPool::imported(raw, context, pool_memory) }?;
+    pool.register(Registration { registry: Arc::clone(&registry), pool: name.pool });
     let shared = Arc::new(Imported::new(pool, handle, memory));
-    pools.retain(|_, known| known.strong_count() > 0);
     pools.insert(shared.uuid(), Arc::downgrade(&shared));
     Ok(ImportedPool { shared })
 }
@@ -132,7 +166,7 @@ impl DevicePool {
     ///
     /// Without a driver call: [`IpcError::OtherMachine`], [`IpcError::OwnProcess`], [`IpcError::OtherMemory`] for a
     /// pool of page-locked memory, [`IpcError::OtherDevice`], [`IpcError::OtherContext`] if it is imported for
-    /// another context. And the driver's error, also for a file descriptor that is not one of a pool.
+    /// another context, [`IpcError::Ending`] while a capture keeps an import that was dropped. And the driver's error, also for a file descriptor that is not one of a pool.
     #[doc(alias = "cuMemPoolImportFromShareableHandle")]
     pub fn import(context: &Context, handle: PoolHandle) -> Result<ImportedPool> {
         import(context, handle, SharedMemory::Device)

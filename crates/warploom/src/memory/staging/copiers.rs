@@ -9,7 +9,7 @@ use std::thread;
 use super::uncached::copy_uncached;
 
 /// The fewest bytes of a copy that is shared: starting threads takes a tenth of its time.
-const SHARED: usize = 4 << 20;
+const SHARED: usize = 8 << 20;
 
 /// The most threads beside the caller's own. Four copy as fast as a device does.
 const MOST: usize = 3;
@@ -34,9 +34,9 @@ struct Part {
 /// The kind of a copy of the host.
 #[derive(Clone, Copy)]
 pub(super) enum HostCopy {
-    /// To memory that is read at once.
+    /// With ordinary stores, which are faster while both sides are in the caches.
     Cached,
-    /// To memory that is not.
+    /// With stores that bypass the caches.
     Uncached,
 }
 

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! The host copies more slowly than the device, so that its part decides. A download starts with a small
-//! piece, and an upload ends with one, since nothing overlaps with that. Downloads bypass the host's caches,
-//! which would read the memory that is overwritten. An upload to device memory ends when the host has copied
-//! its last piece; its chunks are free again when the device has read them, which an event of the block
-//! tells. A few threads share the host's part of a very large copy.
+//! piece, and an upload ends with one, since nothing overlaps with that. Downloads and all but small uploads
+//! bypass the host's caches, which would read the memory that is overwritten. An upload to device memory ends
+//! when the host has copied its last piece; its chunks are free again when the device has read them, which an
+//! event of the block tells. A few threads share the host's part of a very large copy.
 //!
 //! | module | holds |
 //! |---|---|

@@ -19,6 +19,10 @@ pub(in crate::memory) enum End {
     Read,
 }
 
+/// The most bytes of an upload that is copied through the caches, if the device is not waited for: both sides
+/// fit into those of one processor.
+const CACHED: usize = 1 << 20;
+
 /// Copies pieces from the host. `enqueue` enqueues the copy of one piece, which lies at the given address.
 ///
 /// # Safety
@@ -33,13 +37,15 @@ pub(in crate::memory) unsafe fn upload(
     mut enqueue: impl FnMut(Range<usize>, *const u8, CUstream) -> warploom_driver::Result<()>,
 ) -> Result<()> {
     with_copiers(pieces.total(), |copiers| {
+        let is_cached = end == End::Read && pieces.total() <= CACHED;
+        let copy = if is_cached { HostCopy::Cached } else { HostCopy::Uncached };
         let pieces = pieces.shrinking();
         let (mut lease, count) = (Lease::new(stream)?, pieces.clone().count());
         for (index, piece) in pieces.enumerate() {
             lease.wait(index)?;
             let chunk = lease.chunk(index);
             // SAFETY: the caller's memory has the piece; the chunk has room for it, and no stream uses it.
-            unsafe { copiers.copy(HostCopy::Cached, from.add(piece.start), chunk, piece.len()) };
+            unsafe { copiers.copy(copy, from.add(piece.start), chunk, piece.len()) };
             lease.begin();
             stream.with_raw(|raw| enqueue(piece, chunk, raw))??;
             if index + IN_TURNS < count {

@@ -1,10 +1,10 @@
-//! Copies of the host whose destination bypasses the processor's caches.
+//! Copies of the host with stores that bypass the processor's caches.
 #![expect(unsafe_code, reason = "copies memory that its caller vouches for")]
 
-/// Copies bytes to memory that is not read at once.
+/// Copies bytes with stores that bypass the caches.
 ///
-/// An ordinary copy reads the lines that it overwrites into the caches first, if they are not there. These stores
-/// do not, and leave the caches to the source.
+/// Ordinary stores read the lines that they overwrite into the caches first, if they are not there, and a
+/// device that reads the destination has to get the new lines from there. These stores do neither.
 ///
 /// # Safety
 ///
@@ -35,7 +35,7 @@ pub(super) unsafe fn copy_uncached(from: *const u8, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies bytes; here, there are no such stores.
+/// Copies bytes with ordinary stores, since there are no others here.
 ///
 /// # Safety
 ///
