@@ -12,11 +12,13 @@ import kernels
 import memory
 import misuse
 import peers
+import processes
 import streams
 
 
 def main():
-    checks = [check for group in (devices, streams, memory, peers, kernels, misuse, ending) for check in group.CHECKS]
+    groups = (devices, streams, memory, peers, kernels, misuse, processes, ending)
+    checks = [check for group in groups for check in group.CHECKS]
     print(f"1..{len(checks)}", flush=True)
     failed = False
     for number, check in enumerate(checks, 1):

@@ -137,3 +137,28 @@ fn add(file: &File, offset: u64, bytes: &[u8]) {
     }
     file.write_all_at(&now, offset).expect("it can be written");
 }
+
+/// Opens bytes as handles of an event and of memory: as they are, and with the mark and the checksum of a handle.
+pub fn open_handles(bytes: &[u8]) {
+    let mut handle = [0; 64];
+    let len = bytes.len().min(handle.len());
+    handle[..len].copy_from_slice(&bytes[..len]);
+    open_handle(handle);
+    handle[..4].copy_from_slice(b"wipc");
+    let sum = handle[..56].iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    handle[56..].copy_from_slice(&sum.to_le_bytes());
+    open_handle(handle);
+}
+
+/// Opens a handle, and closes what came of it.
+fn open_handle(bytes: [u8; 64]) {
+    let (driver, reserved, mut event, mut address) = (crate::driver(), bytes.map(|byte| byte as _), null_mut(), 0);
+    if call!(driver.cuIpcOpenEventHandle(&mut event, CUipcEventHandle { reserved })).is_ok() {
+        call!(driver.cuEventDestroy_v2(event)).expect("it was opened");
+    }
+    if call!(driver.cuIpcOpenMemHandle_v2(&mut address, CUipcMemHandle { reserved }, 1)).is_ok() {
+        call!(driver.cuIpcCloseMemHandle(address)).expect("it was opened");
+    }
+}

@@ -1,5 +1,7 @@
 //! The runner: a locked state whose ops are run by executors and by waiting threads.
 
+mod outside;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -189,36 +191,6 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// Runs work with the lock released. The counts change under the lock.
-    fn perform_unlocked(&self, state: &mut Guard<'_, S>, work: &mut S::Work) -> Step<<S::Work as Work>::Failure> {
-        if work.runs_on_host() {
-            return MutexGuard::unlocked(state, || (self.perform)(work));
-        }
-        while self.holds.load(Ordering::Relaxed) > 0 {
-            self.quiet.wait(state);
-        }
-        self.performing.fetch_add(1, Ordering::Relaxed);
-        let step = MutexGuard::unlocked(state, || (self.perform)(work));
-        self.performing.fetch_sub(1, Ordering::Relaxed);
-        if self.holds.load(Ordering::Relaxed) > 0 {
-            self.quiet.notify_all();
-        }
-        step
-    }
-
-    /// Changes the state while no work runs: work that has begun ends its slice first, and none begins. Code of
-    /// the program may run.
-    pub fn quiesce<R>(&self, state: &mut Guard<'_, S>, change: impl FnOnce(&mut S) -> R) -> R {
-        self.holds.fetch_add(1, Ordering::Relaxed);
-        while self.performing.load(Ordering::Relaxed) > 0 {
-            self.quiet.wait(state);
-        }
-        let changed = change(state);
-        self.holds.fetch_sub(1, Ordering::Relaxed);
-        self.quiet.notify_all();
-        changed
-    }
-
     /// Wakes executors that have something to do, and host threads whose wait is over. Without executors, a
     /// waiting thread may have to run what another has made ready.
     fn wake(&self, state: &mut Guard<'_, S>) {
@@ -273,28 +245,6 @@ impl<S: State> Runner<S> {
             Mode::Deterministic(Order::Seeded(_) | Order::Eager) | Mode::Sync => self.pump(state),
         }
         targets.iter().all(|target| state.engine().is_done(*target))
-    }
-
-    /// Runs what ops need, as far as that goes without a wait, on a runner without executors. Returns `true` if
-    /// they are done. For ops that are waited for outside of this process, which takes no part in running them.
-    pub fn flush(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
-        let are_done = |state: &mut Guard<'_, S>| targets.iter().all(|target| state.engine().is_done(*target));
-        if self.mode == Mode::Threads {
-            self.wake(state);
-            return are_done(state);
-        }
-        state.engine().unpark(0);
-        while !are_done(state) && !self.is_stopping() && state.engine().yields() < STARVED {
-            if !self.advance(state, targets) {
-                break;
-            }
-        }
-        are_done(state)
-    }
-
-    /// `true` once [`stop`](Self::stop) has been called.
-    pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
     }
 
     /// Waits until ops are done. `in_host_function` says that the caller is itself a running op, which is no

@@ -21,6 +21,8 @@ enum Job {
     Host(u32, Log),
     /// Waits for a flag.
     Gate(Arc<AtomicBool>),
+    /// Waits for a flag that another process sets.
+    Message(Arc<AtomicBool>),
     /// Yields so many times first.
     Slices(u32, Arc<AtomicU64>),
     Fails(&'static str),
@@ -39,14 +41,14 @@ impl Work for Job {
     fn run(&mut self) -> Step<&'static str> {
         match self {
             Job::Write(number, log) | Job::Host(number, log) => log.lock().push(*number),
-            Job::Gate(open) if !open.load(Ordering::SeqCst) => return Step::Park,
+            Job::Gate(open) | Job::Message(open) if !open.load(Ordering::SeqCst) => return Step::Park,
             Job::Slices(left, run) => {
                 run.fetch_add(1, Ordering::SeqCst);
                 *left -= 1;
                 return if *left == 0 { Step::Done } else { Step::Yield };
             }
             Job::Fails(why) => return Step::Fail(why),
-            Job::Gate(_) | Job::Repeats(..) | Job::Mark => {}
+            Job::Gate(_) | Job::Message(_) | Job::Repeats(..) | Job::Mark => {}
         }
         Step::Done
     }
@@ -66,7 +68,11 @@ impl Work for Job {
     }
 
     fn polls(&self) -> bool {
-        matches!(self, Job::Gate(_))
+        matches!(self, Job::Gate(_) | Job::Message(_))
+    }
+
+    fn waits_for_process(&self) -> bool {
+        matches!(self, Job::Message(_))
     }
 
     fn is_short(&self) -> bool {
@@ -76,6 +82,7 @@ impl Work for Job {
     fn take(&mut self) -> Self {
         match self {
             Job::Gate(open) => Job::Gate(Arc::clone(open)),
+            Job::Message(sent) => Job::Message(Arc::clone(sent)),
             Job::Host(number, log) => Job::Host(*number, Arc::clone(log)),
             Job::Repeats(number, left, log) => Job::Repeats(*number, *left, Arc::clone(log)),
             _ => std::mem::replace(self, Job::Mark),
@@ -227,6 +234,51 @@ fn lazy_order_runs_only_what_a_wait_needs() {
     assert_eq!(rig.wait(&[wanted]), Ok(()));
     assert_eq!(*log.lock(), [2]);
     assert_eq!(rig.0.lock().engine.unfinished(), 1);
+}
+
+#[test]
+fn a_wait_for_another_process_is_no_deadlock() {
+    for mode in modes() {
+        let (rig, sent) = (Rig::patient(mode, Duration::from_millis(20)), Arc::<AtomicBool>::default());
+        let op = rig.add(rig.queue(), Job::Message(Arc::clone(&sent)));
+        let sender = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(120));
+            sent.store(true, Ordering::SeqCst);
+        });
+        assert_eq!(rig.wait(&[op]), Ok(()), "{mode:?}");
+        assert!(sender.join().is_ok());
+    }
+}
+
+#[test]
+fn a_flush_runs_what_others_wait_for_and_does_not_wait() {
+    for mode in modes().filter(|mode| *mode != Mode::Threads) {
+        let (rig, log, open) = (Rig::new(mode), log(), Arc::<AtomicBool>::default());
+        let (first, second) = (rig.queue(), rig.queue());
+        let written = rig.add(first, Job::Write(1, Arc::clone(&log)));
+        assert!(rig.0.flush(&mut rig.0.lock(), &[written]), "{mode:?}");
+        rig.add(second, Job::Gate(Arc::clone(&open)));
+        let held = rig.add(second, Job::Write(2, Arc::clone(&log)));
+        assert!(!rig.0.flush(&mut rig.0.lock(), &[held]), "{mode:?}");
+        open.store(true, Ordering::SeqCst);
+        assert!(rig.0.flush(&mut rig.0.lock(), &[held]), "{mode:?}");
+        assert_eq!(*log.lock(), [1, 2]);
+    }
+}
+
+#[test]
+fn no_work_runs_while_the_state_is_changed_quietly() {
+    let (rig, slices) = (Rig::new(Mode::Threads), Arc::new(AtomicU64::new(0)));
+    let ops = [0, 1].map(|_| rig.add(rig.queue(), Job::Slices(20_000, Arc::clone(&slices))));
+    for _ in 0..20 {
+        rig.0.quiesce(&mut rig.0.lock(), |_| {
+            let before = slices.load(Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(2));
+            assert_eq!(slices.load(Ordering::SeqCst), before);
+        });
+    }
+    assert_eq!(rig.wait(&ops), Ok(()));
+    assert_eq!(slices.load(Ordering::SeqCst), 40_000);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Census: counts of live resources.
 
-use std::ptr::null_mut;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{null_mut, without_provenance_mut};
 
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Resource};
 use warploom_sys::types::{
     CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
-    CUmemPoolProps, CUstreamCaptureMode,
+    CUmemPoolProps, CUmemPoolPtrExportData, CUstreamCaptureMode,
 };
 use warploom_testkit::{TestResult, call, open};
 
@@ -20,10 +21,12 @@ fn here() -> CUmemLocation {
     CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0)
 }
 
+const DESCRIPTOR: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
 fn properties() -> CUmemPoolProps {
     CUmemPoolProps {
         allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        handleTypes: DESCRIPTOR,
         location: here(),
         win32SecurityAttributes: null_mut(),
         maxSize: 0,
@@ -76,20 +79,33 @@ fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> Test
     call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph, 0))?;
     call!(driver.cuGraphLaunch(executable, stream))?;
 
+    let (mut file, mut foreign, mut imported) = (-1_i32, null_mut(), 0);
+    call!(driver.cuMemPoolExportToShareableHandle((&raw mut file).cast(), pool, DESCRIPTOR, 0))?;
+    #[expect(unsafe_code, reason = "takes a file descriptor over from the driver")]
+    // SAFETY: an exported file descriptor is the program's to close, and nobody else has this one.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    let handle = without_provenance_mut(file.as_raw_fd() as usize);
+    call!(driver.cuMemPoolImportFromShareableHandle(&mut foreign, handle, DESCRIPTOR, 0))?;
+    let mut data = CUmemPoolPtrExportData { reserved: [0; 64] };
+    call!(driver.cuMemPoolExportPointer(&mut data, pooled))?;
+    call!(driver.cuMemPoolImportPointer(&mut imported, foreign, &mut data))?;
+
     let made = machine.census();
     for resource in Resource::ALL {
-        let expected = if *resource == Resource::PrimaryRetain { 2 } else { 1 };
+        let expected = if matches!(resource, Resource::PrimaryRetain | Resource::Pool) { 2 } else { 1 };
         assert_eq!(made.live(*resource) - before.live(*resource), expected, "{resource:?}");
     }
     assert_eq!(made.current(), [primary.addr() as u64]);
     assert_eq!(
         made.since(&before).to_string(),
-        "1 context, 2 retained primary contexts, 1 stream, 1 event, 1 memory pool, 1 device allocation, \
+        "1 context, 2 retained primary contexts, 1 stream, 1 event, 2 memory pools, 1 device allocation, \
          1 page-locked allocation, 1 registration of host memory, 1 managed allocation, 1 pool allocation, \
-         1 graph allocation, 1 physical allocation, 1 address reservation, 1 mapping, 1 module, 1 library, 1 graph, \
-         1 executable graph, 1 linker, 1 peer access, other current contexts"
+         1 graph allocation, 1 imported allocation, 1 physical allocation, 1 address reservation, 1 mapping, 1 module, \
+         1 library, 1 graph, 1 executable graph, 1 linker, 1 peer access, other current contexts"
     );
 
+    call!(driver.cuMemFreeAsync(imported, stream))?;
+    call!(driver.cuMemPoolDestroy(foreign))?;
     call!(driver.cuMemFreeAsync(of_graph, stream))?;
     call!(driver.cuGraphExecDestroy(executable))?;
     call!(driver.cuGraphDestroy(graph))?;

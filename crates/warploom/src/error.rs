@@ -92,6 +92,11 @@ pub enum Error {
     #[error(transparent)]
     Launch(#[from] LaunchError),
 
+    /// A value cannot be shared with another process, or what came from one is not valid here.
+    #[cfg(unix)]
+    #[error(transparent)]
+    Ipc(#[from] crate::ipc::IpcError),
+
     /// A text cannot be parsed.
     #[error(transparent)]
     Malformed(#[from] Malformed),

@@ -57,6 +57,13 @@
 //! # }
 //! ```
 //!
+//! # Memory for several processes
+//!
+//! A pool made with [`PoolOptions::shareable`] is imported by other processes, which use its buffers without a
+//! copy; see [`ipc`].
+//!
+//! # Several devices at once
+//!
 //! A [`Topology`] has the peer capabilities of devices, a [`Mesh`] enables access, and [`Mesh::copy`] copies
 //! between devices in order with everything else that uses either end, without a wait of the host.
 
@@ -72,6 +79,8 @@ mod error;
 mod event;
 pub mod graph;
 mod handle;
+#[cfg(unix)]
+pub mod ipc;
 mod kernel;
 pub mod leaks;
 mod live_set;
@@ -175,3 +184,7 @@ struct GraphGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/several-gpus.md")]
 struct SeveralGpus;
+
+#[cfg(all(doctest, unix))]
+#[doc = include_str!("../../../docs/processes.md")]
+struct SeveralProcesses;

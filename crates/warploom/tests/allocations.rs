@@ -279,6 +279,8 @@ fn large_uploads_and_downloads_take_nothing() -> TestResult {
     let mut buffer = pool.upload(&values, &stream)?;
     assert_eq!(taken(|| buffer.copy_from_host(&values, &stream))?, 0, "to the device");
     assert_eq!(taken(|| buffer.copy_to_host(&mut values, &stream))?, 0, "to the host");
+    let few = 4 << 10;
+    assert_eq!(taken(|| buffer.slice(..few)?.copy_to_host(&mut values[..few], &stream))?, 0, "16 KiB to the host");
     assert_eq!(taken(|| buffer.download(&stream))?, 1, "to the host, as a vector");
     assert_eq!(taken(|| buffer.rows_mut(1024, 1000, 512)?.copy_from_host(&values[..512_000], &stream))?, 0, "rows");
     assert_eq!(taken(|| buffer.rows(1024, 1000, 512)?.copy_to_host(&mut values[..512_000], &stream))?, 0, "rows");

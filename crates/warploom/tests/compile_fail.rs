@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use warploom::capture::{Body, Capture, Captured, Capturing, Done, Fork, Relaxed, ThreadLocal};
 use warploom::graph::{Adjacency, Condition, Node};
+#[cfg(unix)]
+use warploom::ipc::{BufferDescriptor, EventDescriptor, ImportedPool, IpcEvent};
 use warploom::{
     AccessedBy, Buffer, CallCounter, CallRecorder, Context, CopyOptions, Device, DeviceMemory, DevicePool, FreeError,
     GraphDef, GraphExec, GraphPool, Host, Kernel, LaunchConfig, LiveSet, Location, ManagedBuffer, ManagedPool, Mesh,
@@ -199,6 +201,19 @@ mod with_stream {
             typed.launch(queue, config, (to,))?;
         }
         Ok(occupancy.max_cluster_size(config, queue)? + occupancy.max_active_clusters(config, queue)?)
+    }
+
+    #[cfg(unix)]
+    unsafe fn imports(
+        (pool, of): (&ImportedPool, &BufferDescriptor),
+        (context, event): (&Context, &EventDescriptor),
+        stream: &Stream,
+    ) -> Result<Buffer<u8>> {
+        // SAFETY: it is not run.
+        unsafe {
+            stream.wait_ipc(&IpcEvent::import(context, event)?)?;
+            Buffer::import(pool, of, stream)
+        }
     }
 
     fn graphs(exec: &GraphExec, stream: &Stream) -> Result<()> {

@@ -9,7 +9,7 @@ use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order, Resource};
 use warploom_testkit::sweep::Sweep;
-use warploom_testkit::{TestResult, driver_tests, open};
+use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 use crate::gate::Gate;
 
@@ -42,7 +42,7 @@ fn calls(driver: &Driver, function: Function, work: impl FnOnce() -> Result<()>)
 driver_tests! {
     fn copies_of_any_size_arrive_whole(driver) {
         let (_, stream, pool) = setup(driver)?;
-        for bytes in [(64 << 10) + 4, 128 << 10, (128 << 10) + 4, MIB, 4 * MIB, 4 * MIB + 4, 9 * MIB + 12] {
+        for bytes in [16 << 10, 64 << 10, (64 << 10) + 4, 128 << 10, (128 << 10) + 4, MIB, 4 * MIB, 4 * MIB + 4, 9 * MIB + 12] {
             let host = values(bytes / 4);
             let buffer = pool.upload(&host, &stream)?;
             assert!(buffer.download(&stream)? == host, "{bytes} bytes");
@@ -104,7 +104,7 @@ driver_tests! {
         }
     }
 
-    /// An upload waits for its stream, and so does a download; both come after the work before them.
+    /// Uploads and downloads come after the work before them.
     threads fn staged_copies_are_in_the_order_of_their_stream(driver) {
         let (_, stream, pool) = setup(driver)?;
         let mut buffer = pool.zeroed::<u32>(4 * MIB, &stream)?;
@@ -144,16 +144,67 @@ driver_tests! {
         })?;
     }
 
-    /// One copy takes at most 32 MiB of page-locked memory, and the next ones take none.
+    /// Copies take at most 32 MiB of page-locked memory together, and give none of it back.
     fn staging_memory_is_bounded_and_used_again(driver) {
         let (_, stream, pool) = setup(driver)?;
-        let mut host = values(16 * MIB);
+        let mut host = values(3 * MIB);
         let mut buffer = pool.allocate::<u32>(host.len(), &stream)?;
-        let first = calls(driver, Function::cuMemHostAlloc, || buffer.copy_from_host(&host, &stream))?;
-        assert!(first > 0 && first as usize * BLOCK <= LIMIT, "{first} blocks");
-        assert_eq!(calls(driver, Function::cuMemHostAlloc, || buffer.copy_to_host(&mut host, &stream))?, 0);
-        assert_eq!(calls(driver, Function::cuMemHostAlloc, || buffer.copy_from_host(&host, &stream))?, 0);
-        assert_eq!(calls(driver, Function::cuMemFreeHost, || buffer.copy_from_host(&host, &stream))?, 0);
+        let mut copies = || {
+            for _ in 0..2 {
+                // The second, perhaps while the device still reads the memory of the first.
+                buffer.copy_from_host(&host, &stream)?;
+                buffer.copy_from_host(&host, &stream)?;
+                buffer.copy_to_host(&mut host, &stream)?;
+            }
+            Ok(())
+        };
+        let blocks = calls(driver, Function::cuMemHostAlloc, &mut copies)?;
+        assert!(blocks > 0 && blocks as usize * BLOCK <= LIMIT, "{blocks} blocks");
+        assert_eq!(calls(driver, Function::cuMemFreeHost, copies)?, 0);
+    }
+
+    /// An upload to device memory has read its values when it returns, and has not waited for its stream.
+    threads fn an_upload_returns_when_its_values_are_read(driver) {
+        let (_, stream, pool) = setup(driver)?;
+        let mut buffers = [pool.zeroed::<u32>(MIB, &stream)?, pool.zeroed(MIB, &stream)?, pool.zeroed(MIB, &stream)?];
+        let mut host = values(MIB);
+        buffers[0].copy_from_host(&host, &stream)?;
+        stream.synchronize()?;
+        let gate = Gate::close(&stream)?;
+        let [first, second, third] = &mut buffers;
+        for (buffer, value) in [(first, 1), (second, 2)] {
+            host.fill(value);
+            buffer.copy_from_host(&host, &stream)?;
+        }
+        host.fill(3);
+        // No staging memory is left: the third waits for the first.
+        std::thread::scope(|scope| {
+            let copy = scope.spawn(|| third.copy_from_host(&host, &stream));
+            gate.open();
+            copy.join().expect("does not panic")
+        })?;
+        for (buffer, value) in buffers.iter().zip(1..) {
+            assert!(buffer.download(&stream)?.iter().all(|read| *read == value), "values of upload {value}");
+        }
+    }
+
+    /// An upload is a copy for each piece and a record. A download is a copy for each piece, a record and a wait
+    /// for each but the last, and a wait for the stream.
+    fn staged_copies_make_few_driver_calls(driver) {
+        let (_, stream, pool) = setup(driver)?;
+        let mut host = values(MIB / 4);
+        let mut buffer = pool.upload(&host, &stream)?;
+        buffer.copy_to_host(&mut host, &stream)?;
+        let download = [
+            (Function::cuMemcpyDtoHAsync_v2, 3),
+            (Function::cuEventRecord, 2),
+            (Function::cuEventSynchronize, 2),
+            (Function::cuStreamSynchronize, 1),
+        ];
+        budget(driver, &download, || buffer.copy_to_host(&mut host, &stream))?;
+        budget(driver, &[(Function::cuMemcpyHtoDAsync_v2, 3), (Function::cuEventRecord, 1)], || {
+            buffer.copy_from_host(&host, &stream)
+        })?;
     }
 
     /// The host copies a piece while the device copies another: a piece is waited for only when its chunk is
@@ -164,7 +215,7 @@ driver_tests! {
         let mut buffer = pool.upload(&host, &stream)?;
         let waits = calls(driver, Function::cuEventSynchronize, || buffer.copy_from_host(&host, &stream))?;
         let copies = calls(driver, Function::cuMemcpyHtoDAsync_v2, || buffer.copy_from_host(&host, &stream))?;
-        assert_eq!((copies, waits), (8, 4), "eight pieces in four chunks");
+        assert_eq!((copies, waits), (10, 6), "ten pieces in four chunks");
     }
 }
 
@@ -186,9 +237,10 @@ fn staging_memory_goes_with_its_context() -> TestResult {
 #[test]
 fn a_chunk_is_not_used_again_after_a_wait_that_failed() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
-    let (_context, stream, pool) = setup(&driver)?;
+    let (context, stream, _pool) = setup(&driver)?;
     let host = values(MIB);
-    let mut buffer: Buffer<u32> = pool.upload(&host, &stream)?;
+    // Uploads to managed memory are waited for.
+    let mut buffer: Buffer<u32> = ManagedMemory::new(&context)?.upload(&host, &stream)?.into_buffer();
     let waits = Rule::on(Calls::named("cuStreamSynchronize")?).fail(CUresult::CUDA_ERROR_UNKNOWN);
     let scope = machine.inject(Plan::new().rule(waits))?;
     let failed = buffer.copy_from_host(&vec![0; host.len()], &stream).expect_err("no wait succeeds");
@@ -205,12 +257,19 @@ fn a_chunk_is_not_used_again_after_a_wait_that_failed() -> TestResult {
 fn staged_copies_leave_nothing_behind() -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
         let sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);
+        // An event that is not reached answers that, after its effect, too.
+        let sweep = sweep.tolerates(Calls::named("cuEventQuery")?);
         sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver: &Driver| -> Result<()> {
             let context = driver.device(0)?.context()?;
             let stream = context.stream()?;
             let mut buffer = DeviceMemory::new(&context).allocate::<u32>(160 << 10)?;
             let mut host = vec![7; buffer.len()];
-            buffer.copy_from_host(&host, &stream)?;
+            for _ in 0..3 {
+                buffer.copy_from_host(&host, &stream)?;
+                if matches!(mode, Mode::Threads) {
+                    stream.synchronize()?; // the calls of the next copy do not depend on the time
+                }
+            }
             buffer.copy_to_host(&mut host, &stream)?;
             buffer.rows_mut(1024, 1000, 160)?.copy_from_host(&host[..160_000], &stream)?;
             drop(buffer.rows(1024, 1000, 160)?.download(&stream)?);

@@ -31,7 +31,8 @@ use names::Names;
 /// let kernel = format!("{header} .extern .func f(); .visible .entry k() {{ call f; ret; }}");
 /// assert!(Program::from_text(&kernel).is_err(), "`f` has no body");
 /// let kernel = Part::new("kernel", &kernel)?;
-/// assert_eq!(link(&[kernel.clone()], 90).unwrap_err()[0].to_string(), "Undefined reference to 'f' in 'kernel'");
+/// let missing = link(&[kernel.clone()], 90).unwrap_err();
+/// assert_eq!(missing[0].to_string(), "Undefined reference to 'f' in 'kernel'");
 ///
 /// let function = Part::new("function", &format!("{header} .visible .func f() {{ ret; }}"))?;
 /// let text = link(&[kernel, function], 90).expect("all is there");

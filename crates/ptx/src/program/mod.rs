@@ -101,7 +101,8 @@ impl Program {
     /// let kernel = program.kernel("nothing").expect("it was just written");
     /// assert_eq!((kernel.parameters().len(), kernel.parameter_bytes()), (2, 12));
     ///
-    /// let refused = Program::from_text(&text.replace("ret;", "wgmma.fence.sync.aligned; ret;")).unwrap_err();
+    /// let text = text.replace("ret;", "wgmma.fence.sync.aligned; ret;");
+    /// let refused = Program::from_text(&text).unwrap_err();
     /// assert!(refused.to_string().starts_with("2:68: `wgmma.fence.sync.aligned`"), "{refused}");
     /// # Ok::<(), warploom_ptx::Error>(())
     /// ```

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
+use warploom_engine::Mode;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
@@ -12,6 +13,7 @@ use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
 use crate::machine::slots;
 use crate::memory::shadow::InCall;
+use crate::process::sleep::Visit;
 use crate::process::thread;
 use crate::rules::{self, width};
 
@@ -29,6 +31,7 @@ pub(super) fn enter(
     if !core.home.is_here() {
         return CUresult::CUDA_ERROR_NOT_INITIALIZED;
     }
+    let _visit = (core.mode == Mode::Threads).then(Visit::begin);
     // A call has a number only where calls are checked or recorded.
     let is_numbered = (core.trace.is_some() || core.findings.is_on()) && !rules::of(function).finds_functions;
     let number = if is_numbered { core.next_call() } else { 0 };

@@ -27,9 +27,11 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let machine = Machine::preset("h200")?;
 //! let driver = Driver::open(&machine)?;
-//! let scope = machine.inject(Plan::new().rule(Rule::on(Class::Init).nth(1).fail(CUresult::CUDA_ERROR_NO_DEVICE)))?;
+//! let first = Rule::on(Class::Init).nth(1).fail(CUresult::CUDA_ERROR_NO_DEVICE);
+//! let scope = machine.inject(Plan::new().rule(first))?;
 //! assert!(driver.initialize().is_err());
-//! assert_eq!(scope.fired()[0].to_string(), "call 1, cuInit, rule 0: answer CUDA_ERROR_NO_DEVICE (100) without any effect");
+//! let fired = scope.fired()[0].to_string();
+//! assert_eq!(fired, "call 1, cuInit, rule 0: answer CUDA_ERROR_NO_DEVICE (100) without any effect");
 //! drop(scope);
 //! driver.initialize()?;
 //! # Ok(())

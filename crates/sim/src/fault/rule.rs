@@ -81,8 +81,10 @@ pub(super) enum OnContext {
 /// # fn main() -> Result<(), warploom_sim::fault::FaultError> {
 /// let third = Rule::on(Class::Alloc).nth(3).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
 /// let slow = Rule::on(Calls::named("cuMemcpy*")?).on_device(1).every(10).delay(Duration::from_millis(5));
-/// let broken = Rule::on(Function::cuMemcpyHtoDAsync_v2).from(2).fail_work(CUresult::CUDA_ERROR_ECC_UNCORRECTABLE);
-/// assert_eq!(third.to_string(), "class alloc, match 3: answer CUDA_ERROR_OUT_OF_MEMORY (2) without any effect");
+/// let copies = Rule::on(Function::cuMemcpyHtoDAsync_v2).from(2);
+/// let broken = copies.fail_work(CUresult::CUDA_ERROR_ECC_UNCORRECTABLE);
+/// let text = "class alloc, match 3: answer CUDA_ERROR_OUT_OF_MEMORY (2) without any effect";
+/// assert_eq!(third.to_string(), text);
 /// # Ok(())
 /// # }
 /// ```

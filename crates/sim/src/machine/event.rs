@@ -7,7 +7,7 @@ use warploom_engine::{Moment, OpId};
 use crate::ffi::handle::{ContextHandle, kind};
 use crate::machine::capture::CapturedRecord;
 use crate::machine::objects::Object;
-use crate::memory::{RecordToken, SharedRecords};
+use crate::memory::SharedRecords;
 
 /// An event.
 pub(crate) struct Event {
@@ -36,10 +36,6 @@ pub(crate) struct Record {
     pub(crate) time: Option<u64>,
     /// `true` if it was reached after a fault, by which the host learns of that.
     pub(crate) follows_fault: bool,
-    /// The record as other processes know it, of an event for several processes.
-    pub(crate) token: RecordToken,
-    /// Another process made it.
-    pub(crate) is_foreign: bool,
 }
 
 impl Object for Event {
@@ -58,22 +54,6 @@ impl Event {
             shared: None,
             is_opened: false,
         }
-    }
-
-    /// `true` if any process has recorded it.
-    pub(crate) fn is_recorded(&self) -> bool {
-        self.record.is_some() || self.shared.as_ref().is_some_and(|shared| shared.newest() != RecordToken::NONE)
-    }
-
-    /// The shared records and the newest of them, if that was not made by this event here.
-    pub(crate) fn foreign_record(&self) -> Option<(&Arc<SharedRecords>, RecordToken)> {
-        let shared = self.shared.as_ref()?;
-        let newest = shared.newest();
-        let is_own = match self.record {
-            Some(record) => record.token == newest && !record.is_foreign,
-            None => newest == RecordToken::NONE,
-        };
-        (!is_own).then_some((shared, newest))
     }
 
     /// The serial of the next record, which identifies its op.

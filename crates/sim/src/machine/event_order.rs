@@ -9,7 +9,6 @@ use crate::machine::clock::Clock;
 use crate::machine::event::{Event, Record};
 use crate::machine::objects::Objects;
 use crate::machine::world::{Work, World};
-use crate::memory::RecordToken;
 use crate::trace::Activity;
 
 impl World {
@@ -29,7 +28,6 @@ impl World {
         self.healthy(context)?;
         self.publish_clock(queue, handle);
         let shared = self.begin_shared_record(handle)?;
-        let token = shared.as_ref().map_or(RecordToken::NONE, |record| record.token());
         let before = self.dependencies_of_next(context, queue);
         let now = self.clock.host_call();
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
@@ -45,17 +43,10 @@ impl World {
                 let activity = Activity::Record { event: handle.bits(), serial };
                 trace.passed(queue.owner.device, queue.owner.traits.id, Period { start, end: time }, activity);
             }
-            Record {
-                op: None,
-                serial,
-                time: Some(time),
-                follows_fault: self.fault_of(context).is_some(),
-                token,
-                is_foreign: false,
-            }
+            Record { op: None, serial, time: Some(time), follows_fault: self.fault_of(context).is_some() }
         } else {
             let op = self.add(queue, &before, Work::Record { event: handle, serial, shared }, now);
-            Record { op: Some(op), serial, time: None, follows_fault: false, token, is_foreign: false }
+            Record { op: Some(op), serial, time: None, follows_fault: false }
         };
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         event.record = Some(record);
@@ -72,39 +63,46 @@ impl World {
     pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: EventHandle) -> Status<bool> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
-        self.adopt_foreign_record(handle);
+        let elsewhere = self.await_others(handle);
+        self.learn_from_others(handle);
         let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };
-        let Some(record) = event.record else { return Ok(false) };
-        self.engine.queue_mut(queue).clock.join(&event.clock);
-        let pending = record.op.filter(|_| record.time.is_none());
+        let (serial, time) = event.record.map_or((0, None), |record| (record.serial, record.time));
+        let pending = event.record.and_then(|record| record.op).filter(|_| time.is_none());
+        if event.record.is_some() || event.shared.is_some() {
+            self.engine.queue_mut(queue).clock.join(&event.clock);
+        }
+        if event.record.is_none() && elsewhere.is_none() {
+            return Ok(false);
+        }
         // Ops in the same queue come first anyway.
         let other = pending.filter(|op| self.engine.op(*op).is_some_and(|op| op.queue != queue));
-        let activity = Activity::Wait { event: handle.bits(), serial: record.serial };
-        if let (Some(trace), Some(reached)) = (&self.trace, record.time) {
+        let activity = Activity::Wait { event: handle.bits(), serial };
+        if let (Some(trace), Some(reached)) = (&self.trace, time) {
             let start = self.engine.busy_until(queue).max(self.clock.now());
             let queue = self.engine.queue(queue);
             trace.passed(queue.owner.device, queue.owner.traits.id, Period { start, end: reached }, activity);
         }
-        self.engine.delay(queue, record.time.unwrap_or(0));
+        self.engine.delay(queue, time.unwrap_or(0));
+        let others: SmallVec<[OpId; 2]> = other.into_iter().chain(elsewhere).collect();
         let legacy = self.contexts.get(context).and_then(|context| context.legacy);
-        if legacy == Some(queue) || other.is_none() && self.planned_failures.is_planned() {
-            let join = self.add_after(queue, other.as_slice(), Work::Join)?;
+        if legacy == Some(queue) || others.is_empty() && self.planned_failures.is_planned() {
+            let join = self.add_after(queue, &others, Work::Join)?;
             self.note_wait(join, other, activity);
             settle(self);
             return Ok(true);
         }
         let now = self.clock.host_call();
-        if let Some(op) = other {
+        if !others.is_empty() {
             let mut before = SmallVec::new();
             self.order_behind_gates(context, queue, &mut before);
-            before.push(op);
+            before.extend_from_slice(&others);
             let join = self.add(queue, &before, Work::Join, now);
             self.note_wait(join, other, activity);
         }
         if let Some(legacy) = legacy.filter(|_| !self.engine.queue(queue).owner.traits.is_non_blocking()) {
             self.engine.note_recent(legacy, queue);
         }
-        Ok(other.is_some())
+        Ok(!others.is_empty())
     }
 
     /// Notes in the trace that an op waits for another, if it does.

@@ -3,34 +3,34 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use warploom_engine::{Moment, OpId, QueueId};
+use warploom_engine::{OpId, QueueId};
 
 use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{INVALID_HANDLE, OUT_OF_RESOURCES, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::event::Record;
 use crate::machine::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
 use crate::machine::world::{Work, World};
-use crate::memory::{AwaitedRecord, PendingRecord, RecordState};
+use crate::memory::PendingRecord;
 
 impl World {
-    /// Tells processes that wait for the next record of an event what comes before it, if the machine checks.
+    /// Tells processes that wait for the next record of an event what comes before it, if the machine checks. The
+    /// records of other processes still count, so what comes before them stays.
     pub(super) fn publish_clock(&mut self, queue: QueueId, handle: EventHandle) {
         let shared = self.events.get(handle).and_then(|event| event.shared.clone());
         if let Some(shared) = shared.filter(|_| self.checker.is_on()) {
-            let known = self.known_before_next(queue);
+            let mut known = self.known_before_next(queue);
+            known.join(&self.processes.recorded(&mut self.engine.timelines, shared.object()));
             self.processes.record(shared.object(), &known);
         }
     }
 
-    /// Notes that the host knows the newest record of an event to be reached, if another process made it.
-    pub(crate) fn host_learns_foreign_record(&mut self, handle: EventHandle) {
-        let Some((shared, _)) = self.events.get(handle).and_then(|event| event.foreign_record()) else { return };
-        if self.checker.is_on() {
-            let shared = Arc::clone(shared);
-            let known = self.processes.recorded(&mut self.engine.timelines, shared.object());
-            self.host_learns(&known);
+    /// Adds to the clock of an event what comes before the records of other processes, if the machine checks.
+    pub(crate) fn learn_from_others(&mut self, handle: EventHandle) {
+        let World { events, engine, processes, checker, .. } = self;
+        let Some(event) = events.get_mut(handle).filter(|_| checker.is_on()) else { return };
+        if let Some(shared) = &event.shared {
+            event.clock.known.join(&processes.recorded(&mut engine.timelines, shared.object()));
         }
     }
 
@@ -41,51 +41,23 @@ impl World {
         shared.begin().map(|record| Some(Box::new(record))).ok_or(OUT_OF_RESOURCES)
     }
 
-    /// Takes over the newest record of an event for several processes, if another process made it. A record
-    /// that is not reached becomes an op that waits for it.
-    pub(crate) fn adopt_foreign_record(&mut self, handle: EventHandle) {
-        let Some(event) = self.events.get(handle) else { return };
-        let Some((shared, token)) = event.foreign_record() else { return };
-        if event.record.is_some_and(|record| record.token == token) {
-            return;
-        }
-        let (shared, context) = (Arc::clone(shared), event.context);
-        let is_reached = shared.is_reached(token);
-        let now = self.clock.now();
-        let Some(serial) = self.events.get_mut(handle).map(|event| event.next_serial()) else { return };
-        let mut clock = Moment::default();
-        if self.checker.is_on() {
-            clock.known = self.processes.recorded(&mut self.engine.timelines, shared.object());
-        }
-        let record = Box::new(AwaitedRecord::new(shared, token));
-        let op = if is_reached {
-            None
-        } else {
-            self.await_record(context, Work::AwaitRecord { event: handle, serial, record })
-        };
-        let Some(event) = self.events.get_mut(handle) else { return };
-        let time = is_reached.then_some(now);
-        event.record = Some(Record { op, serial, time, follows_fault: false, token, is_foreign: true });
-        event.clock = clock;
+    /// An op that waits for the records of other processes, if an event for several processes has any that is
+    /// not reached.
+    pub(crate) fn await_others(&mut self, handle: EventHandle) -> Option<OpId> {
+        self.await_others_or_flag(handle).map(|(op, _)| op)
     }
 
-    /// Waits for the newest record of an event, if another process made it and has not reached it. Returns the
-    /// op, and a flag that ends it.
-    pub(crate) fn await_foreign_record(&mut self, handle: EventHandle) -> Option<(OpId, Arc<AtomicBool>)> {
+    /// As [`World::await_others`], with a flag that ends the op.
+    pub(crate) fn await_others_or_flag(&mut self, handle: EventHandle) -> Option<(OpId, Arc<AtomicBool>)> {
         let event = self.events.get(handle)?;
-        let (shared, token) = event.foreign_record()?;
-        if shared.is_reached(token) {
-            return None;
-        }
-        let (context, record) = (event.context, Box::new(AwaitedRecord::new(Arc::clone(shared), token)));
-        let given_up = record.given_up();
-        // Serials start at 1: the event does not take this op for a record.
-        let op = self.await_record(context, Work::AwaitRecord { event: handle, serial: 0, record })?;
+        let records = event.shared.as_ref()?.pending_elsewhere()?;
+        let (context, given_up) = (event.context, records.given_up());
+        let op = self.await_records(context, Work::AwaitRecords { event: handle, records: Box::new(records) })?;
         Some((op, given_up))
     }
 
     /// Enqueues a wait in a queue of its own, because it is ordered behind nothing.
-    fn await_record(&mut self, context: ContextHandle, work: Work) -> Option<OpId> {
+    fn await_records(&mut self, context: ContextHandle, work: Work) -> Option<OpId> {
         let device = self.contexts.get(context)?.device;
         let (now, traits) = (self.clock.now(), Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY));
         let queue = self.new_queue(context, device, traits);
@@ -111,10 +83,10 @@ impl World {
         self.for_others.clear();
     }
 
-    /// Progress of the newest record of an event, if that was not made by this event here.
-    pub(crate) fn foreign_progress(&self, handle: EventHandle) -> Option<RecordState> {
-        let (shared, token) = self.events.get(handle)?.foreign_record()?;
-        Some(shared.state(token))
+    /// `true` if an event has a record of another process that is not reached.
+    pub(crate) fn is_pending_elsewhere(&self, handle: EventHandle) -> bool {
+        let shared = self.events.get(handle).and_then(|event| event.shared.as_ref());
+        shared.is_some_and(|shared| shared.pending_elsewhere().is_some())
     }
 }
 

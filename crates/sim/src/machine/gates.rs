@@ -59,11 +59,14 @@ impl World {
         context: ContextHandle,
         event: EventHandle,
     ) -> Status<SmallVec<[QueueId; 8]>> {
-        self.adopt_foreign_record(event);
+        let others = self.await_others(event);
+        self.learn_from_others(event);
         let Some(Event { record, clock, .. }) = self.events.get(event) else { return Err(INVALID_HANDLE) };
-        let Some(record) = record else { return Ok(SmallVec::new()) };
+        if record.is_none() && others.is_none() {
+            return Ok(SmallVec::new());
+        }
         let Some(waiting) = self.contexts.get_mut(context) else { return Err(INVALID_CONTEXT) };
-        waiting.gates.extend(record.op);
+        waiting.gates.extend(record.and_then(|record| record.op).into_iter().chain(others));
         waiting.gate_clock.get_or_insert_default().join(clock);
         let queues: SmallVec<[QueueId; 8]> = waiting.queues().collect();
         for queue in &queues {

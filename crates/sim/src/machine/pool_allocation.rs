@@ -61,7 +61,8 @@ impl World {
         // Before the op is enqueued, because the engine may complete it at once.
         let Some(Allocation { size, side, backing, .. }) = self.memory.remove(address) else { return Ok(()) };
         let (pool, offset) = match (backing, side) {
-            (Backing::Pool(block), _) if self.leave_imported_pool(block.pool) => {
+            (Backing::Pool(block), _) if block.is_imported => {
+                self.leave_imported_pool(block.pool);
                 return self.enqueue(queue, Work::Release(Freed::Import { address })).map(|_| ());
             }
             (Backing::Pool(block), _) => (block.pool, block.offset),
@@ -123,7 +124,7 @@ impl World {
             side: home.side(),
             context: None,
             id,
-            backing: Backing::Pool(PoolBlock { pool: handle, home, offset }),
+            backing: Backing::Pool(PoolBlock { pool: handle, home, offset, is_imported: false }),
             sync_memops: false,
             tracked: None,
         };

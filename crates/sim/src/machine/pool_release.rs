@@ -30,7 +30,8 @@ impl World {
     /// pool's count of used bytes unchanged.
     pub(crate) fn free_pool_memory(&mut self, address: u64) {
         let Some(Allocation { backing: Backing::Pool(block), .. }) = self.memory.remove(address) else { return };
-        if self.leave_imported_pool(block.pool) {
+        if block.is_imported {
+            self.leave_imported_pool(block.pool);
             return self.pool_windows.end_import(address);
         }
         if let Some(pool) = self.pools.get_mut(block.pool) {

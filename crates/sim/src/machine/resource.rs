@@ -44,7 +44,7 @@ resources! {
     PoolMemory "pool allocation" "pool allocations";
     /// Allocations of graphs that no node frees, `cuMemFreeAsync`.
     GraphMemory "graph allocation" "graph allocations";
-    /// `cuIpcOpenMemHandle`, `cuIpcCloseMemHandle`.
+    /// `cuIpcOpenMemHandle`, `cuIpcCloseMemHandle`; `cuMemPoolImportPointer`, `cuMemFreeAsync`.
     ImportedMemory "imported allocation" "imported allocations";
     /// `cuMemCreate`, `cuMemRelease`.
     Physical "physical allocation" "physical allocations";
@@ -86,6 +86,7 @@ impl Resource {
             Backing::PageLocked(_) => Resource::HostMemory,
             Backing::Registered { .. } => Resource::Registration,
             Backing::Managed(_) => Resource::ManagedMemory,
+            Backing::Pool(block) if block.is_imported => Resource::ImportedMemory,
             Backing::Pool(_) => Resource::PoolMemory,
             Backing::Graph(_) => Resource::GraphMemory,
             Backing::Mapped(_) => Resource::Mapping,

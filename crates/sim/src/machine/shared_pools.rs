@@ -38,7 +38,7 @@ impl World {
             side: home.side(),
             context: None,
             id: self.memory.next_id(),
-            backing: Backing::Pool(PoolBlock { pool: handle, home, offset: data.offset }),
+            backing: Backing::Pool(PoolBlock { pool: handle, home, offset: data.offset, is_imported: true }),
             sync_memops: false,
             tracked: None,
         };
@@ -49,14 +49,10 @@ impl World {
         Ok(base)
     }
 
-    /// Counts the free of an imported allocation; `false` if the pool is not imported.
-    pub(in crate::machine) fn leave_imported_pool(&mut self, handle: PoolHandle) -> bool {
-        match self.pools.get_mut(handle).map(|pool| &mut pool.sharing) {
-            Some(Sharing::Imported(imported)) => {
-                imported.allocations -= 1;
-                true
-            }
-            _ => false,
+    /// Counts the free of an imported allocation.
+    pub(in crate::machine) fn leave_imported_pool(&mut self, handle: PoolHandle) {
+        if let Some(Sharing::Imported(imported)) = self.pools.get_mut(handle).map(|pool| &mut pool.sharing) {
+            imported.allocations -= 1;
         }
     }
 }

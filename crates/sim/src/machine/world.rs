@@ -477,8 +477,10 @@ impl World {
             let (call, copies) = (note.call, copies.as_slice());
             trace.ended(&Ended { id, activity, copies, device, stream, call, ran, stream_idle, period });
         }
-        match &work {
-            Work::Record { event, serial, .. } | Work::AwaitRecord { event, serial, .. } => {
+        match &mut work {
+            Work::Record { event, serial, shared } => {
+                // Tells other processes.
+                drop(shared.take());
                 if let Some(event) = self.events.get_mut(*event) {
                     event.recorded(*serial, end, !ran);
                 }

@@ -39,7 +39,7 @@ pub(super) fn remove_span(address: u64) {
     }
 }
 
-/// Notes that a span has pages of a file, which do not become zeros when they are given back.
+/// Notes that a span has pages of a file, which become zeros only when they are removed from the file.
 pub(super) fn note_file(address: u64) {
     if let Some(mut spans) = SPANS.try_write_for(PATIENCE)
         && let Some((_, is_private)) = spans.get_mut(&address)
@@ -57,13 +57,15 @@ pub(super) fn release(host: usize, bytes: u64) -> Option<Range<u64>> {
     }
     let spans = SPANS.try_read_for(PATIENCE)?;
     let (_, (span_end, is_private)) = spans.range(..=start).next_back()?;
-    if !is_private || end > *span_end {
+    if end > *span_end {
         return None;
     }
+    // Pages of a file are removed from the file. The kernel refuses that for private pages.
+    let advice = if *is_private { Advice::LinuxDontNeed } else { Advice::LinuxRemove };
     let pages = std::ptr::with_exposed_provenance_mut(start as usize);
-    // SAFETY: private pages of one span, mapped as long as the lock is held. Their bytes are to be zeros, and
-    // nobody's reference points to them (`SimAddress::new`).
-    let advised = unsafe { madvise(pages, (end - start) as usize, Advice::LinuxDontNeed) };
+    // SAFETY: pages of one span, mapped as long as the lock is held. Their bytes are to be zeros, also where
+    // the kernel stops halfway, and nobody's reference points to them (`SimAddress::new`).
+    let advised = unsafe { madvise(pages, (end - start) as usize, advice) };
     advised.is_ok().then_some(start..end)
 }
 
@@ -145,6 +147,8 @@ fn read(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
     use super::*;
     use crate::memory::span::Span;
 
@@ -191,6 +195,24 @@ mod tests {
         assert!(own.iter().all(|byte| *byte == 1));
         note_file(span.address());
         assert_eq!(release(span.address() as usize, 2 * MIB), None);
+        Ok(())
+    }
+
+    #[test]
+    fn pages_of_a_file_are_removed_from_the_file() -> std::io::Result<()> {
+        let file = rustix::fs::memfd_create(c"pages", rustix::fs::MemfdFlags::CLOEXEC)?;
+        rustix::fs::ftruncate(&file, 4 * MIB)?;
+        let span = Span::open(8 * MIB)?;
+        span.share(span.address(), 4 * MIB, file.as_fd(), 0, true)?;
+        touch(&span, 0..1024, true);
+        let blocks = || rustix::fs::fstat(&file).map(|file| file.st_blocks);
+        assert_eq!(blocks()?, 8192);
+        let filled = release(span.address() as usize, 4 * MIB);
+        assert_eq!(filled, Some(span.address()..span.address() + 4 * MIB));
+        assert_eq!(blocks()?, 0);
+        touch(&span, 0..1024, false);
+        // Beside the file are private pages, which the kernel does not remove.
+        assert_eq!(release(span.address() as usize, 8 * MIB), None);
         Ok(())
     }
 

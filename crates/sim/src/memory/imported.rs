@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::blocks::Block;
 use super::ipc_handle::{BlockPart, IpcHandle};
-use super::shared_blocks::is_live;
+use super::shared_blocks::part_at;
 use super::shared_object::{OpenError, SharedDevice, SharedKind, SharedObject};
 use super::window::Window;
 
@@ -47,6 +47,9 @@ pub(crate) enum ImportError {
     /// The allocation is not, or no longer, one of the block.
     #[error("the allocation has been freed")]
     Freed,
+    /// Another allocation is at the place of a freed one, or one of another size.
+    #[error("another allocation is at the place that the handle names")]
+    Replaced,
     /// The part is not inside the block.
     #[error("the handle names {size} bytes at {offset}, and the block has {len}")]
     Outside { offset: u64, size: u64, len: u64 },
@@ -171,7 +174,11 @@ impl ImportedBlock {
     /// The place of a part that the exporter has not freed.
     fn live_part(&self, part: BlockPart) -> Result<ImportedPart, ImportError> {
         let found = self.part(part)?;
-        if is_live(&self.object, part) { Ok(found) } else { Err(ImportError::Freed) }
+        match part_at(&self.object, part.offset) {
+            Some(live) if live == part => Ok(found),
+            Some(_) => Err(ImportError::Replaced),
+            None => Err(ImportError::Freed),
+        }
     }
 }
 

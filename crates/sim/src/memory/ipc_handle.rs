@@ -46,17 +46,31 @@ impl IpcHandle {
         bytes
     }
 
-    /// The handle in some bytes; `None` if they are no handle of a simulated machine, or altered.
-    pub(crate) fn decode(bytes: &[u8; LEN]) -> Option<Self> {
+    /// The handle in some bytes.
+    pub(crate) fn decode(bytes: &[u8; LEN]) -> Result<Self, HandleError> {
         let mut rest = Reader(bytes);
-        if rest.half()? != MAGIC {
-            return None;
+        if rest.half() != Some(MAGIC) {
+            return Err(HandleError::Foreign);
         }
+        Self::decode_rest(bytes, &mut rest).ok_or(HandleError::Altered)
+    }
+
+    fn decode_rest(bytes: &[u8; LEN], rest: &mut Reader<'_>) -> Option<Self> {
         let generation = rest.half()?;
         let locator = Locator::decode(&rest.take()?);
         let (offset, size, sum) = (rest.word()?, rest.word()?, rest.word()?);
-        (sum == checksum(&bytes[..COVERED])).then_some(Self { locator, part: BlockPart { offset, size, generation } })
+        let part = BlockPart { offset, size, generation };
+        (sum == checksum(&bytes[..COVERED])).then_some(Self { locator, part })
     }
+}
+
+/// The reason why bytes are no handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum HandleError {
+    #[error("the handle is not one of a simulated machine")]
+    Foreign,
+    #[error("the handle was altered: its checksum is wrong")]
+    Altered,
 }
 
 /// FNV-1a of 64 bits: every change of one byte changes it.
@@ -85,14 +99,15 @@ mod tests {
             (id, offset, size) in any::<(u128, u64, u64)>(),
         ) {
             let handle = handle(pid, started, file, id, offset, size);
-            prop_assert_eq!(IpcHandle::decode(&handle.encode()), Some(handle));
+            prop_assert_eq!(IpcHandle::decode(&handle.encode()), Ok(handle));
         }
 
         #[test]
         fn a_handle_with_an_altered_byte_is_refused(at in 0..LEN, change in 1..=u8::MAX) {
             let mut bytes = handle(1, 2, 3, 4, 5, 6).encode();
             bytes[at] ^= change;
-            prop_assert_eq!(IpcHandle::decode(&bytes), None);
+            let error = if at < 4 { HandleError::Foreign } else { HandleError::Altered };
+            prop_assert_eq!(IpcHandle::decode(&bytes), Err(error));
         }
 
         #[test]
@@ -102,7 +117,7 @@ mod tests {
             if repeated {
                 all[32..].copy_from_slice(&bytes);
             }
-            prop_assert_eq!(IpcHandle::decode(&all), None);
+            prop_assert!(IpcHandle::decode(&all).is_err());
         }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) use host::HostMemory;
 pub(crate) use host_limit::{Claim, HostLimit};
 pub(crate) use imported::{ImportError, ImportedMemory, ImportedPart};
 pub(crate) use in_flight::InFlight;
-pub(crate) use ipc_handle::{BlockPart, IpcHandle};
+pub(crate) use ipc_handle::{BlockPart, HandleError, IpcHandle};
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch, Transfer};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
 pub use residence::Residence;
@@ -68,7 +68,7 @@ pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
 pub(crate) use shared_object::{
     Details, Header, NewObject, OpenError, ProcessId, Reader, SharedDevice, SharedKind, SharedObject, digest,
 };
-pub(crate) use shared_records::{AwaitedRecord, PendingRecord, RecordState, RecordToken, SharedRecords};
+pub(crate) use shared_records::{AwaitedRecords, PendingRecord, Recorder, SharedRecords};
 pub(crate) use sim_address::{Side, SimAddress};
 pub(crate) use vmm::VirtualMemory;
 pub(crate) use window::Window;

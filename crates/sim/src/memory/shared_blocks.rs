@@ -2,15 +2,15 @@
 //!
 //! The first handle of an allocation moves its whole block into a shared object, because the driver shares blocks
 //! of 2 MiB. The addresses stay. The object's words say which allocations of the block have handles, so that the
-//! handle of a freed one is refused: a word for every 512 bytes of a block, holding the generation of the
-//! allocation that starts there.
+//! handle of a freed one, and one that claims more bytes, is refused: two words for every 512 bytes of a block,
+//! with the generation and the size of the allocation that starts there.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
+use std::sync::atomic::Ordering;
 
 use rustix::io::pwrite;
-
-use std::sync::atomic::Ordering;
 
 use super::BLOCK;
 use super::blocks::Block;
@@ -50,15 +50,16 @@ impl SharedBlocks {
         machine: u128,
         device: SharedDevice,
     ) -> io::Result<IpcHandle> {
-        if !self.objects.contains_key(&block.base) {
-            let object = move_block(windows, block, machine, device)?;
-            self.objects.insert(block.base, object);
-        }
-        let object = self.objects.get(&block.base).ok_or(io::ErrorKind::NotFound)?;
+        let object = match self.objects.entry(block.base) {
+            Entry::Occupied(shared) => shared.into_mut(),
+            Entry::Vacant(place) => place.insert(move_block(windows, block, machine, device)?),
+        };
         let part = BlockPart { offset: address - block.base, size, generation };
         let locator = object.locator()?;
-        if let Some(word) = object.word(part.offset / UNIT) {
-            word.store(LIVE | u64::from(generation), Ordering::Release);
+        let [size_word, live_word] = [1, 0].map(|word| object.word(part.offset / UNIT * 2 + word));
+        if let (Some(size_word), Some(live_word)) = (size_word, live_word) {
+            size_word.store(size, Ordering::Relaxed);
+            live_word.store(LIVE | u64::from(generation), Ordering::Release);
         }
         Ok(IpcHandle { locator, part })
     }
@@ -71,7 +72,7 @@ impl SharedBlocks {
     /// An allocation is freed: its handles are no longer valid.
     pub(super) fn forget(&self, block: Block, address: u64) {
         let object = self.objects.get(&block.base);
-        if let Some(word) = object.and_then(|object| object.word((address - block.base) / UNIT)) {
+        if let Some(word) = object.and_then(|object| object.word((address - block.base) / UNIT * 2)) {
             word.store(0, Ordering::Release);
         }
     }
@@ -90,7 +91,7 @@ impl SharedBlocks {
 /// The number of words of a block: an allocation starts at a multiple of 512 bytes of one that small ones share,
 /// and at the start of another.
 fn words(len: u64) -> u64 {
-    if len == BLOCK { BLOCK / UNIT } else { 1 }
+    if len == BLOCK { BLOCK / UNIT * 2 } else { 2 }
 }
 
 /// Moves a block into a new shared object.
@@ -120,8 +121,10 @@ fn move_block(windows: &Windows, block: Block, machine: u128, device: SharedDevi
     Ok(object)
 }
 
-/// `true` if a part of a shared block is an allocation that has not been freed.
-pub(super) fn is_live(object: &SharedObject, part: BlockPart) -> bool {
-    let word = object.word(part.offset / UNIT).map(|word| word.load(Ordering::Acquire));
-    part.offset.is_multiple_of(UNIT) && word == Some(LIVE | u64::from(part.generation))
+/// The allocation with a handle that starts at an offset of a shared block, if any.
+pub(super) fn part_at(object: &SharedObject, offset: u64) -> Option<BlockPart> {
+    let index = (offset / UNIT).checked_mul(2).filter(|_| offset.is_multiple_of(UNIT))?;
+    let live = object.word(index)?.load(Ordering::Acquire);
+    let size = object.word(index + 1)?.load(Ordering::Relaxed);
+    (live & LIVE != 0).then_some(BlockPart { offset, size, generation: live as u32 })
 }

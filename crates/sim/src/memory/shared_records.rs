@@ -1,79 +1,75 @@
 //! Records of an event that several processes share.
 //!
-//! Each record that is not reached takes an entry in the words of a shared object, with the process that made
-//! it. A record is reached when its entry no longer holds its token. The record of a process that was killed
-//! before is never reached, as on hardware; a wait for it is a deadlock.
+//! Each record that is not reached takes an entry in the words of a shared object, with the opener that made it:
+//! a process and the number of the event there. A record is reached when its entry no longer holds its token. An
+//! event is reached when the newest record of every opener is, as on hardware. The record of a process that was
+//! killed is never reached, on hardware, too; a wait for it is a deadlock.
 //!
 //! ```text
-//!   word 0   number of records made          word 2, 5, …   token of a record that is not reached, or 0
-//!   word 1   token of the newest record      word 3, 6, …   pid of its process
-//!                                            word 4, 7, …   start time of its process
+//!   word 0   number of records made     word 1, 5, …   token of a record that is not reached, or 0
+//!                                       word 2, 6, …   pid of its process
+//!                                       word 3, 7, …   start time of its process
+//!                                       word 4, 8, …   number of the event in its process
 //! ```
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use smallvec::SmallVec;
+
 use super::shared_object::{Details, Locator, NewObject, OpenError, ProcessId, SharedDevice, SharedKind, SharedObject};
 
 /// The records of one event that can be in flight at a time.
 const ENTRIES: u64 = 1024;
-const WORDS_OF_ENTRY: u64 = 3;
+const WORDS_OF_ENTRY: u64 = 4;
 const NUMBER: u64 = 0;
-const NEWEST: u64 = 1;
-const FIRST: u64 = 2;
+const FIRST: u64 = 1;
+const WORDS: u64 = FIRST + ENTRIES * WORDS_OF_ENTRY;
 /// An entry that a process is about to fill.
 const CLAIMED: u64 = u64::MAX;
 
-/// A record of a shared event: its number, and its entry in the low bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RecordToken(u64);
-
-impl RecordToken {
-    /// No record.
-    pub(crate) const NONE: RecordToken = RecordToken(0);
-}
-
-/// Progress of a record.
+/// An event of a process that is one with events of other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RecordState {
-    Reached,
-    /// An op of this process.
-    PendingHere,
-    /// Work of another process, which is alive.
-    PendingIn(u32),
-    /// Work of a process that has ended; nothing reaches it.
-    Lost(u32),
+struct Opener {
+    process: ProcessId,
+    /// Tells the events of a process apart.
+    number: u64,
 }
+
+impl Opener {
+    fn new() -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Ok(Self { process: ProcessId::own()?, number: NEXT.fetch_add(1, Ordering::Relaxed) })
+    }
+}
+
+/// A record of a shared event: its number, and its entry in the low bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RecordToken(u64);
 
 /// The records of an event, as all processes that opened it see them.
 #[derive(Debug)]
 pub(crate) struct SharedRecords {
     object: SharedObject,
-    own: ProcessId,
+    own: Opener,
 }
 
 impl SharedRecords {
     /// An event without a record.
     pub(crate) fn create(machine: u128, device: Option<SharedDevice>) -> io::Result<Arc<Self>> {
-        let object = SharedObject::create(&NewObject {
-            kind: SharedKind::Event,
-            size: 0,
-            words: FIRST + ENTRIES * WORDS_OF_ENTRY,
-            machine,
-            device,
-            details: Details::default(),
-        })?;
-        Ok(Arc::new(Self { object, own: ProcessId::own()? }))
+        let (kind, details) = (SharedKind::Event, Details::default());
+        let object = SharedObject::create(&NewObject { kind, size: 0, words: WORDS, machine, device, details })?;
+        Ok(Arc::new(Self { object, own: Opener::new()? }))
     }
 
-    /// The event of another process.
+    /// The event of another process, or one more of this process that is the same.
     pub(crate) fn open(locator: &Locator, machine: u128) -> Result<Arc<Self>, OpenError> {
         let object = SharedObject::open_at(locator, SharedKind::Event, machine)?;
-        if object.header().words != FIRST + ENTRIES * WORDS_OF_ENTRY {
+        if object.header().words != WORDS {
             return Err(OpenError::Damaged);
         }
-        Ok(Arc::new(Self { object, own: ProcessId::own()? }))
+        Ok(Arc::new(Self { object, own: Opener::new()? }))
     }
 
     /// The shared object.
@@ -92,57 +88,47 @@ impl SharedRecords {
         self.word(FIRST + slot % ENTRIES * WORDS_OF_ENTRY + word)
     }
 
-    fn owner(&self, slot: u64) -> ProcessId {
-        let pid = u32::try_from(self.entry(slot, 1).load(Ordering::Relaxed)).unwrap_or(0);
-        ProcessId { pid, started: self.entry(slot, 2).load(Ordering::Relaxed) }
+    fn opener(&self, slot: u64) -> Opener {
+        let [pid, started, number] = [1, 2, 3].map(|word| self.entry(slot, word).load(Ordering::Relaxed));
+        Opener { process: ProcessId { pid: u32::try_from(pid).unwrap_or(0), started }, number }
     }
 
-    /// The newest record of any process.
-    pub(crate) fn newest(&self) -> RecordToken {
-        RecordToken(self.word(NEWEST).load(Ordering::Acquire))
+    fn is_reached(&self, token: RecordToken) -> bool {
+        self.entry(token.0, 0).load(Ordering::Acquire) != token.0
     }
 
-    /// Progress of a record.
-    pub(crate) fn state(&self, token: RecordToken) -> RecordState {
-        if self.is_reached(token) {
-            return RecordState::Reached;
-        }
-        match self.owner(token.0) {
-            owner if owner == self.own => RecordState::PendingHere,
-            owner if owner.is_alive() => RecordState::PendingIn(owner.pid),
-            owner => RecordState::Lost(owner.pid),
-        }
-    }
-
-    /// `true` if a record's process has said that the record is reached.
-    pub(crate) fn is_reached(&self, token: RecordToken) -> bool {
-        token == RecordToken::NONE || self.entry(token.0, 0).load(Ordering::Acquire) != token.0
-    }
-
-    /// Makes a record, the newest from now on. `None` if too many are in flight.
+    /// Makes a record. `None` if too many are in flight.
     pub(crate) fn begin(self: &Arc<Self>) -> Option<PendingRecord> {
         let number = self.word(NUMBER).fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let slot = self.claim(number)?;
-        self.entry(slot, 1).store(self.own.pid.into(), Ordering::Relaxed);
-        self.entry(slot, 2).store(self.own.started, Ordering::Relaxed);
+        let is_free =
+            |slot: &u64| self.entry(*slot, 0).compare_exchange(0, CLAIMED, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        let slot = (0..ENTRIES).map(|step| number.wrapping_add(step) % ENTRIES).find(is_free)?;
+        let Opener { process, number: event } = self.own;
+        for (word, value) in [(1, process.pid.into()), (2, process.started), (3, event)] {
+            self.entry(slot, word).store(value, Ordering::Relaxed);
+        }
         let token = RecordToken(number.wrapping_mul(ENTRIES) | slot);
         self.entry(slot, 0).store(token.0, Ordering::Release);
-        self.word(NEWEST).fetch_max(token.0, Ordering::AcqRel);
         Some(PendingRecord { records: Arc::clone(self), token })
     }
 
-    /// Takes an entry: a free one or, if there is none, one of a process that has ended.
-    fn claim(&self, number: u64) -> Option<u64> {
-        let slots = || (0..ENTRIES).map(|step| number.wrapping_add(step) % ENTRIES);
-        let take = |slot: &u64, held: u64| {
-            self.entry(*slot, 0).compare_exchange(held, CLAIMED, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        };
-        slots().find(|slot| take(slot, 0)).or_else(|| {
-            slots().find(|slot| {
-                let held = self.entry(*slot, 0).load(Ordering::Acquire);
-                held != CLAIMED && !self.owner(*slot).is_alive() && take(slot, held)
-            })
-        })
+    /// The newest record of each other opener, where it is not reached.
+    pub(crate) fn pending_elsewhere(self: &Arc<Self>) -> Option<AwaitedRecords> {
+        let mut pending: SmallVec<[(Opener, RecordToken); 2]> = SmallVec::new();
+        for slot in 0..ENTRIES {
+            let token = RecordToken(self.entry(slot, 0).load(Ordering::Acquire));
+            let opener = self.opener(slot);
+            if matches!(token.0, 0 | CLAIMED) || opener == self.own {
+                continue;
+            }
+            match pending.iter_mut().find(|(known, _)| *known == opener) {
+                Some((_, newest)) => *newest = token.max(*newest),
+                None => pending.push((opener, token)),
+            }
+        }
+        let records = pending.into_iter().map(|(opener, token)| (opener.process, token)).collect();
+        let awaited = AwaitedRecords { of: Arc::clone(self), records, given_up: Arc::default() };
+        (!awaited.is_over()).then_some(awaited)
     }
 }
 
@@ -153,47 +139,53 @@ pub(crate) struct PendingRecord {
     token: RecordToken,
 }
 
-impl PendingRecord {
-    pub(crate) fn token(&self) -> RecordToken {
-        self.token
-    }
-}
-
 impl Drop for PendingRecord {
     fn drop(&mut self) {
-        // Fails if the entry was taken by a process that thinks this one has ended.
-        let entry = self.records.entry(self.token.0, 0);
-        entry.compare_exchange(self.token.0, 0, Ordering::AcqRel, Ordering::Relaxed).unwrap_or_default();
+        // A child of `fork` has a copy of this value, and not the work.
+        if std::process::id() == self.records.own.process.pid {
+            self.records.entry(self.token.0, 0).store(0, Ordering::Release);
+        }
     }
 }
 
-/// A wait for a record of another process.
+/// Records of other openers that are waited for.
 #[derive(Clone, Debug)]
-pub(crate) struct AwaitedRecord {
-    records: Arc<SharedRecords>,
-    token: RecordToken,
-    /// Nothing waits for it any more.
+pub(crate) struct AwaitedRecords {
+    of: Arc<SharedRecords>,
+    records: SmallVec<[(ProcessId, RecordToken); 2]>,
+    /// Nothing waits for them any more.
     given_up: Arc<AtomicBool>,
 }
 
-impl AwaitedRecord {
-    pub(crate) fn new(records: Arc<SharedRecords>, token: RecordToken) -> Self {
-        Self { records, token, given_up: Arc::default() }
-    }
+/// The process whose record is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recorder {
+    /// This process, through another handle of the event.
+    Own,
+    Living(u32),
+    /// A process that ended before its record was reached. Nothing reaches it.
+    Ended(u32),
+}
 
-    /// Set by a waiter that gives up.
+impl AwaitedRecords {
+    /// Ends the wait.
     pub(crate) fn given_up(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.given_up)
     }
 
-    /// `true` if the wait is over.
+    /// `true` if all records are reached, or the wait was given up.
     pub(crate) fn is_over(&self) -> bool {
-        self.records.is_reached(self.token) || self.given_up.load(Ordering::Relaxed)
+        self.records.iter().all(|(_, token)| self.of.is_reached(*token)) || self.given_up.load(Ordering::Relaxed)
     }
 
-    /// Progress of the record, with its process.
-    pub(crate) fn state(&self) -> RecordState {
-        self.records.state(self.token)
+    /// The processes whose records are not reached.
+    pub(crate) fn recorders(&self) -> impl Iterator<Item = Recorder> {
+        let pending = self.records.iter().filter(|(_, token)| !self.of.is_reached(*token));
+        pending.map(|(process, _)| match process {
+            process if *process == self.of.own.process => Recorder::Own,
+            process if process.is_alive() => Recorder::Living(process.pid),
+            process => Recorder::Ended(process.pid),
+        })
     }
 }
 
@@ -205,55 +197,68 @@ mod tests {
         SharedRecords::create(7, None).expect("the system makes files")
     }
 
-    /// The same event as another process sees it, with that process's identity.
-    fn seen_by(records: &SharedRecords, own: ProcessId) -> Arc<SharedRecords> {
+    /// The same event as another opener sees it.
+    fn seen_by(records: &SharedRecords, process: ProcessId) -> Arc<SharedRecords> {
         let locator = records.object.locator().expect("this process is there");
         let object = SharedObject::open_at(&locator, SharedKind::Event, 7).expect("it is open here");
-        Arc::new(SharedRecords { object, own })
+        Arc::new(SharedRecords { object, own: Opener { process, number: 1 << 40 } })
+    }
+
+    fn parent() -> ProcessId {
+        ProcessId::of(std::os::unix::process::parent_id()).expect("there is a parent")
     }
 
     #[test]
-    fn each_record_is_reached_on_its_own() {
-        let records = records();
-        assert_eq!((records.newest(), records.state(RecordToken::NONE)), (RecordToken::NONE, RecordState::Reached));
-        let (first, second) = (records.begin().expect("room"), records.begin().expect("room"));
-        assert_eq!(records.newest(), second.token());
-        let (early, late) = (first.token(), second.token());
-        drop(second);
-        assert_eq!((records.state(early), records.state(late)), (RecordState::PendingHere, RecordState::Reached));
-        drop(first);
-        assert_eq!(records.state(early), RecordState::Reached);
-    }
-
-    #[test]
-    fn a_record_of_another_process_is_pending_while_that_lives() {
-        let records = records();
-        let parent = ProcessId::of(std::os::unix::process::parent_id()).expect("there is a parent");
-        let elsewhere = seen_by(&records, parent);
-        let pending = elsewhere.begin().expect("room");
-        let awaited = AwaitedRecord::new(Arc::clone(&records), records.newest());
+    fn the_newest_record_of_each_opener_is_awaited() {
+        let here = records();
+        assert!(here.pending_elsewhere().is_none());
+        let own = here.begin().expect("room");
+        assert!(here.pending_elsewhere().is_none(), "an opener knows of its own records");
+        let elsewhere = seen_by(&here, here.own.process);
+        let awaited = elsewhere.pending_elsewhere().expect("a record is pending");
+        let (old, new) = (elsewhere.begin().expect("room"), elsewhere.begin().expect("room"));
+        let theirs = here.pending_elsewhere().expect("two are pending");
+        assert_eq!(theirs.recorders().collect::<Vec<_>>(), [Recorder::Own]);
+        drop(new);
+        assert!(theirs.is_over(), "an older record does not count");
         assert!(!awaited.is_over());
-        assert_eq!(awaited.state(), RecordState::PendingIn(parent.pid));
-        drop(pending);
+        drop(own);
         assert!(awaited.is_over());
-        let gone = seen_by(&records, ProcessId { pid: parent.pid, started: parent.started + 1 });
-        let pending = gone.begin().expect("room");
-        assert_eq!(records.newest(), pending.token());
-        assert_eq!(records.state(pending.token()), RecordState::Lost(parent.pid));
+        drop(old);
+        assert!(here.pending_elsewhere().is_none());
+        let other = seen_by(&here, parent()).begin().expect("room");
+        let theirs = here.pending_elsewhere().expect("it is pending");
+        assert_eq!(theirs.recorders().collect::<Vec<_>>(), [Recorder::Living(parent().pid)]);
+        drop(other);
     }
 
     #[test]
-    fn entries_of_processes_that_ended_are_used_again() {
+    fn a_record_of_a_process_that_ended_is_never_reached() {
         let records = records();
-        let gone = seen_by(&records, ProcessId { pid: u32::MAX, started: 1 });
-        let lost: Vec<PendingRecord> = (0..ENTRIES).map_while(|_| gone.begin()).collect();
-        assert_eq!(lost.len() as u64, ENTRIES);
-        let own: Vec<PendingRecord> = (0..ENTRIES).map_while(|_| records.begin()).collect();
-        assert_eq!(own.len() as u64, ENTRIES);
-        assert!(records.begin().is_none(), "all entries belong to a process that is alive");
-        drop(lost);
-        assert!(records.begin().is_none(), "a late end does not free the entry of another record");
-        drop(own);
+        let gone = seen_by(&records, ProcessId { started: parent().started + 1, ..parent() });
+        let pending = gone.begin().expect("room");
+        let awaited = records.pending_elsewhere().expect("it is pending");
+        assert_eq!(awaited.recorders().collect::<Vec<_>>(), [Recorder::Ended(parent().pid)]);
+        assert!(!awaited.is_over());
+        awaited.given_up().store(true, Ordering::Relaxed);
+        assert!(awaited.is_over());
+        drop(pending);
+    }
+
+    #[test]
+    fn a_copy_of_another_process_does_not_end_a_record() {
+        let records = records();
+        let copied = seen_by(&records, parent()).begin().expect("room");
+        drop(copied);
+        assert!(records.pending_elsewhere().is_some());
+    }
+
+    #[test]
+    fn records_in_flight_have_a_limit() {
+        let records = records();
+        let pending: Vec<PendingRecord> = (0..2 * ENTRIES).map_while(|_| records.begin()).collect();
+        assert_eq!(pending.len() as u64, ENTRIES);
+        drop(pending);
         assert!(records.begin().is_some());
     }
 }

@@ -1,7 +1,8 @@
 //! Sleeps of host threads between two points in time, as far as the operating system can tell them from load.
 //!
 //! A thread that a busy machine did not run has not slept. Linux counts for each thread the time on a
-//! processor and the time in which it was ready and had to wait for one; the rest is sleep.
+//! processor and the time in which it was ready and had to wait for one; the rest is sleep. Time inside of a
+//! driver call does not count: there a thread may have to wait for one that the machine does not run.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -41,6 +42,33 @@ pub(crate) struct Mark {
 
 thread_local! {
     static MARK: Cell<Option<Mark>> = const { Cell::new(None) };
+    /// The thread is in its program, between two driver calls.
+    static IS_AWAY: Cell<bool> = const { Cell::new(false) };
+    /// Nanoseconds that the thread slept between calls, and that no machine has counted.
+    static SLEPT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A driver call of this thread, from its begin until it is dropped.
+pub(crate) struct Visit(());
+
+impl Visit {
+    pub(crate) fn begin() -> Self {
+        let now = Instant::now();
+        if IS_AWAY.replace(false)
+            && let Some(mark) = MARK.get()
+        {
+            SLEPT.set(SLEPT.get().saturating_add(mark.slept_until(now)));
+        }
+        Mark::set_at(now);
+        Self(())
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        Mark::set();
+        IS_AWAY.set(true);
+    }
 }
 
 impl Mark {
@@ -49,12 +77,10 @@ impl Mark {
         Self::set_at(Instant::now())
     }
 
-    /// Marks this moment of this thread; also the nanoseconds that it slept since its last mark, 0 if it has
-    /// none.
-    pub(crate) fn renew() -> (Self, u64) {
-        let now = Instant::now();
-        let slept = MARK.get().map_or(0, |mark| mark.slept_until(now));
-        (Self::set_at(now), slept)
+    /// The newest mark of this thread, and the nanoseconds that it slept between its calls since this was last
+    /// asked.
+    pub(crate) fn of_visit() -> (Self, u64) {
+        (MARK.get().unwrap_or_else(Self::set), SLEPT.take())
     }
 
     fn set_at(at: Instant) -> Self {
@@ -117,6 +143,23 @@ mod tests {
         if mark.sample.is_some() {
             assert_eq!(mark.slept(), 0);
         }
+    }
+
+    #[test]
+    fn sleeps_between_calls_count_and_those_in_calls_do_not() {
+        let call = |sleep| {
+            let visit = Visit::begin();
+            std::thread::sleep(Duration::from_millis(sleep));
+            let slept = Mark::of_visit().1;
+            drop(visit);
+            Duration::from_nanos(slept)
+        };
+        assert_eq!(call(60), Duration::ZERO);
+        assert_eq!(call(0), Duration::ZERO);
+        std::thread::sleep(Duration::from_millis(60));
+        let slept = call(60);
+        assert!(slept >= Duration::from_millis(60) && slept < Duration::from_millis(600), "{slept:?}");
+        assert_eq!(call(0), Duration::ZERO);
     }
 
     #[test]

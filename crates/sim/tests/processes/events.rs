@@ -26,6 +26,7 @@ fn child() -> TestResult {
         ("ping", ping),
         ("export held", export_held),
         ("outlive", outlive),
+        ("record beside", record_beside),
     ])
 }
 
@@ -92,6 +93,21 @@ fn capture(driver: &Driver, parent: &Channel) -> TestResult {
     call!(driver.cuStreamBeginCapture_v2(stream.raw, mode))?;
     answers!(driver.cuStreamWaitEvent(stream.raw, event, 0), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     answers!(driver.cuStreamEndCapture(stream.raw, &mut graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    Ok(call!(driver.cuEventDestroy_v2(event))?)
+}
+
+/// Records an event of the parent whose own record is not reached.
+fn record_beside(driver: &Driver, parent: &Channel) -> TestResult {
+    let (_primary, handle) = (Primary::of(driver, 0)?, parent.receive_array()?);
+    let (event, stream, other) = (open_event(driver, handle)?, Stream::new(driver)?, Stream::new(driver)?);
+    call!(driver.cuStreamWaitEvent(stream.raw, event, 0))?;
+    call!(driver.cuEventRecord(event, other.raw))?;
+    std::thread::sleep(Duration::from_millis(50));
+    answers!(driver.cuEventQuery(event), CUDA_ERROR_NOT_READY);
+    answers!(driver.cuStreamQuery(stream.raw), CUDA_ERROR_NOT_READY);
+    parent.signal()?;
+    stream.synchronize()?;
+    call!(driver.cuEventSynchronize(event))?;
     Ok(call!(driver.cuEventDestroy_v2(event))?)
 }
 
@@ -180,6 +196,20 @@ driver_tests! {
         call!(driver.cuEventSynchronize(event))?;
         child.channel().signal()?;
         child.join()?;
+        call!(driver.cuEventDestroy_v2(event))?;
+    }
+
+    fn a_record_of_one_process_does_not_replace_that_of_another(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let (event, stream, gate) = (event(driver, INTERPROCESS)?, Stream::new(driver)?, Gate::new(driver)?);
+        gate.hold(stream.raw)?;
+        call!(driver.cuEventRecord(event, stream.raw))?;
+        let child = start(driver, "record beside", event_handle(driver, event)?)?;
+        child.channel().wait()?;
+        answers!(driver.cuEventQuery(event), CUDA_ERROR_NOT_READY);
+        gate.open();
+        child.join()?;
+        stream.synchronize()?;
         call!(driver.cuEventDestroy_v2(event))?;
     }
 

@@ -1,6 +1,7 @@
 //! Memory and events between processes: exported by this one, imported by children, and the other way round.
 
 mod events;
+mod fork;
 mod handles;
 mod memory_handles;
 mod order;

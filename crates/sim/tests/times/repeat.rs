@@ -1,6 +1,7 @@
 //! Times that repeat: on every run, in every mode with the same order, under any load.
 
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warploom_testkit::driver::Driver;
@@ -61,6 +62,30 @@ fn run(mode: Mode) -> TestResult<Vec<u32>> {
     times(&driver)
 }
 
+/// Two threads that keep two cores busy, until it is dropped.
+struct Load(Arc<AtomicBool>);
+
+impl Load {
+    fn start() -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        for _ in 0..2 {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        Self(is_over)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn times_are_the_same_on_every_run_under_load_and_in_every_mode_with_that_order() -> TestResult {
     let expected = run(Mode::Deterministic(Order::Eager))?;
@@ -69,21 +94,9 @@ fn times_are_the_same_on_every_run_under_load_and_in_every_mode_with_that_order(
         let order = Mode::Deterministic(Order::Seeded(seed));
         assert_eq!(run(order)?, run(order)?, "{order:?}");
     }
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            });
-        }
-        let outcome = (0..20).try_for_each(|time| -> TestResult {
-            let found = run(Mode::Threads)?;
-            assert_eq!(found, expected, "time {time}");
-            Ok(())
-        });
-        is_over.store(true, Ordering::Relaxed);
-        outcome
-    })
+    let _load = Load::start();
+    for time in 0..20 {
+        assert_eq!(run(Mode::Threads)?, expected, "time {time}");
+    }
+    Ok(())
 }

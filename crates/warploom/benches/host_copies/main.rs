@@ -15,7 +15,8 @@ use warploom_sim::Machine;
 use crate::ways::{Outcome, Setup, Way};
 
 /// The sizes of the copies.
-const SIZES: [usize; 5] = [128 << 10, 1 << 20, 16 << 20, 64 << 20, 1 << 30];
+const SIZES: [usize; 11] =
+    [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 64 << 20, 1 << 30];
 
 /// The time that the rounds of one size and direction may take.
 const TIME: Duration = Duration::from_secs(3);

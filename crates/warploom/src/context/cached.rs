@@ -30,7 +30,7 @@ impl Cached {
     /// Destroys everything, before the context goes.
     pub(super) fn end(self, driver: &Driver) {
         self.relays.end(driver);
-        self.staging.end(driver);
+        self.staging.end(driver, &self.events);
         self.events.end(driver);
         self.words.end(driver);
     }

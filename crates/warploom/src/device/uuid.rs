@@ -1,11 +1,11 @@
-//! UUIDs of devices.
+//! UUIDs of devices and of shared pools.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Malformed;
 
-/// Sixteen bytes that name one device in the world.
+/// Sixteen bytes that name one device in the world, or one pool that processes share.
 ///
 /// ```
 /// use warploom::Uuid;

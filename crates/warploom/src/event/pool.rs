@@ -24,7 +24,7 @@ pub(crate) struct EventPool {
 
 impl EventPool {
     /// An event with these flags, recorded before or not.
-    pub(super) fn take(&self, context: &Context, flags: u32) -> Result<Handle<CUevent_st>> {
+    pub(crate) fn take(&self, context: &Context, flags: u32) -> Result<Handle<CUevent_st>> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner)[kind(flags)].pop();
         if let Some(event) = idle {
             return Ok(event);
@@ -38,7 +38,7 @@ impl EventPool {
 
     /// Takes over an event that came from [`EventPool::take`] with the same flags, and is not used by its
     /// holder any more.
-    pub(super) fn give_back(&self, driver: &Driver, flags: u32, event: Handle<CUevent_st>) {
+    pub(crate) fn give_back(&self, driver: &Driver, flags: u32, event: Handle<CUevent_st>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = &mut idle[kind(flags)];
         if idle.len() < KEPT {

@@ -10,14 +10,16 @@ pub trait Arguments: private::PassedAll {
     /// ```
     /// use warploom::{Arguments, DevicePool, Driver, LaunchConfig};
     ///
-    /// # const SCALE_ALL: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale_all.ptx"));
+    /// # const SCALE_ALL: &str =
+    /// #     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale_all.ptx"));
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
     /// let context = driver.device(0)?.context()?;
     /// let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
     /// let scale_all = context.load(SCALE_ALL)?.kernel("scale_all")?;
     ///
-    /// let (mut one, mut other) = (pool.upload(&[1.0_f32, 2.0], &stream)?, pool.upload(&[3.0_f32, 4.0], &stream)?);
+    /// let mut one = pool.upload(&[1.0_f32, 2.0], &stream)?;
+    /// let mut other = pool.upload(&[3.0_f32, 4.0], &stream)?;
     /// let table = pool.upload(&[one.as_raw(), other.as_raw()], &stream)?; // `float **`
     /// let arguments = (2.0_f32, &table, 2_u32);
     /// // SAFETY: it scales two values at each address of the table, one block for each.

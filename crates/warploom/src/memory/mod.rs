@@ -14,6 +14,8 @@ mod fill;
 mod foreign;
 mod free_after;
 mod host_borrows;
+#[cfg(unix)]
+mod import;
 mod kind;
 mod managed;
 mod operand;
@@ -55,6 +57,8 @@ pub(crate) use operand::{Operand, OperandKind};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
 #[cfg(feature = "bytemuck")]
 pub use plain::Plain;
+#[cfg(unix)]
+pub use pool::ImportedPool;
 pub use pool::{DevicePool, GraphPool, ManagedPool, PinnedPool, PoolOptions, PoolStatistics, Reuse};
 pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResource};
 pub use rows::{Rows, RowsMut};

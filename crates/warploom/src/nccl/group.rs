@@ -19,11 +19,11 @@ use crate::Result;
 /// # use warploom::nccl::{Communicator, Nccl};
 /// # use warploom::{Buffer, Result, Stream};
 /// /// Sends to the right neighbour, and receives from the left one.
-/// fn shift(communicator: &Communicator, here: &Buffer<f32>, left: &mut Buffer<f32>, stream: &Stream) -> Result<()> {
-///     let (rank, size) = (communicator.rank(), communicator.size());
-///     let mut group = communicator.nccl().group();
-///     group.send(communicator, here, (rank + 1) % size, stream)?;
-///     group.receive(communicator, left, (rank + size - 1) % size, stream)?;
+/// fn shift(ring: &Communicator, here: &Buffer<f32>, left: &mut Buffer<f32>, stream: &Stream) -> Result<()> {
+///     let (rank, size) = (ring.rank(), ring.size());
+///     let mut group = ring.nccl().group();
+///     group.send(ring, here, (rank + 1) % size, stream)?;
+///     group.receive(ring, left, (rank + size - 1) % size, stream)?;
 ///     group.run()
 /// }
 /// ```

@@ -24,7 +24,8 @@ pub const NVRTC_VARIABLE: &str = "WARPLOOM_NVRTC";
 /// # fn main() -> warploom::Result<()> {
 /// let nvrtc = Nvrtc::load()?;
 /// let source = "template<typename T> __global__ void scale(T *data, T by) { data[threadIdx.x] *= by; }";
-/// let program = Program::new("scale.cu", source, CompileOptions::new(Architecture::sm(90))).name_expression("scale<float>");
+/// let options = CompileOptions::new(Architecture::sm(90));
+/// let program = Program::new("scale.cu", source, options).name_expression("scale<float>");
 /// let compiled = program.compile(&nvrtc, Target::Ptx)?;
 /// assert_eq!(compiled.code.lowered_name("scale<float>"), Some("_Z5scaleIfEvPT_S0_"));
 /// assert!(compiled.log.is_empty(), "{}", compiled.log); // warnings

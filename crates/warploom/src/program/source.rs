@@ -167,7 +167,8 @@ impl Program {
     /// ```no_run
     /// # use warploom::program::{Architecture, CompileOptions, Nvrtc, Program};
     /// # fn main() -> warploom::Result<()> {
-    /// let program = Program::new("k.cu", "__global__ void k() { int x; }", CompileOptions::new(Architecture::sm(90)));
+    /// let options = CompileOptions::new(Architecture::sm(90));
+    /// let program = Program::new("k.cu", "__global__ void k() { int x; }", options);
     /// let warnings = program.check_syntax(&Nvrtc::load()?)?;
     /// assert!(warnings.contains("never referenced"));
     /// # Ok(())

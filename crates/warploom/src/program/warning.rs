@@ -45,9 +45,11 @@ impl Compiled {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?; // 13.0
-    /// let newer = ObjectCode::from_ptx("k", ".version 9.4\n.target sm_90\n.address_size 64\n")?; // as of `compile`
+    /// // As of `compile`.
+    /// let newer = ObjectCode::from_ptx("k", ".version 9.4\n.target sm_90\n.address_size 64\n")?;
     /// let warnings = newer.warnings(&driver);
-    /// assert!(warnings[0].to_string().starts_with("k is PTX 9.4, which needs driver 13.4, and this is 13.0"));
+    /// let text = warnings[0].to_string();
+    /// assert!(text.starts_with("k is PTX 9.4, which needs driver 13.4, and this is 13.0"));
     /// assert!(newer.load(&driver)?.kernel("k").is_err());
     /// # Ok(())
     /// # }

@@ -26,7 +26,7 @@ impl Stream {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
     /// let context = driver.device(0)?.context()?;
     /// let theirs = Arc::new(context.stream()?); // another library's, say
-    /// // SAFETY: the handle is that of a stream, which is destroyed when the owner is dropped and not before.
+    /// // SAFETY: the handle is that of a stream, which is destroyed when the owner is dropped, not before.
     /// let stream = unsafe { Stream::from_raw(&context, theirs.as_raw(), Arc::clone(&theirs)) }?;
     /// stream.synchronize()?;
     /// # Ok(())

@@ -308,17 +308,25 @@ impl Drop for Shared {
     }
 }
 
+/// The identity of a stream in its context: the handle, and for a per-thread default stream the thread. Does
+/// not keep the stream.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct StreamKey {
+    handle: usize,
+    thread: Option<ThreadKey>,
+}
+
 impl Stream {
-    /// The identity of a stream: the handle, and for a per-thread default stream the thread.
-    fn identity(&self) -> (CUstream, Option<ThreadKey>) {
+    /// Its identity.
+    pub(crate) fn key(&self) -> StreamKey {
         let thread = if let Origin::PerThread(thread) = &self.shared.origin { Some(*thread) } else { None };
-        (self.as_raw(), thread)
+        StreamKey { handle: self.as_raw().addr(), thread }
     }
 
     /// `true` if two values are the same stream to the driver.
     #[inline(never)]
     fn is_alike(&self, other: &Stream) -> bool {
-        self.identity() == other.identity() && self.context() == other.context()
+        self.key() == other.key() && self.context() == other.context()
     }
 }
 
@@ -334,7 +342,7 @@ impl Eq for Stream {}
 
 impl Hash for Stream {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.identity().hash(state);
+        self.key().hash(state);
         self.context().as_raw().hash(state);
     }
 }

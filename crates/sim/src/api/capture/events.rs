@@ -40,7 +40,7 @@ impl Call<'_> {
     /// Returns false for an ordinary wait.
     pub(crate) fn wait_captured(&self, world: &mut Guard<'_>, queue: QueueId, event: EventHandle) -> Status<bool> {
         let Some(found) = world.events().get(event) else { return Err(INVALID_HANDLE) };
-        let (record, is_recorded) = (found.captured.clone(), found.is_recorded());
+        let (record, is_recorded) = (found.captured.clone(), found.record.is_some());
         let own = world.captures().of(queue).map(|(id, _)| id);
         if own.is_some() {
             self.refuse_interprocess(world, queue, event)?;

@@ -13,7 +13,6 @@ use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, OUT_OF_RESOUR
 use crate::machine::call::Call;
 use crate::machine::event::Event;
 use crate::machine::world::World;
-use crate::memory::RecordState;
 
 pub(crate) fn cuEventRecord(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>) -> Status {
     record(call, event, stream, false)
@@ -73,17 +72,17 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     call.check_unsafe(&mut world)?;
     let Some(Event { context, record, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, pending) = (*context, record.filter(|record| record.time.is_none()).and_then(|record| record.op));
-    let is_reached = if world.foreign_progress(handle).is_some() {
-        call.core().query(&mut world, pending.as_slice());
-        world.foreign_progress(handle).is_none_or(|state| state == RecordState::Reached)
-    } else {
-        pending.is_none_or(|op| call.core().query(&mut world, &[op]))
-    };
+    let is_reached = pending.is_none_or(|op| call.core().query(&mut world, &[op]));
+    let is_pending_elsewhere = world.is_pending_elsewhere(handle);
+    if is_pending_elsewhere && pending.is_none() {
+        // Another handle of this process may have made the record.
+        call.core().query(&mut world, &[]);
+    }
     learn(&mut world, context, handle, pending.is_some())?;
-    if !is_reached {
+    if !is_reached || is_pending_elsewhere {
         return Err(NOT_READY);
     }
-    world.host_learns_foreign_record(handle);
+    world.learn_from_others(handle);
     world.host_saw_event(handle);
     world.host_learns_event(handle);
     Ok(())
@@ -94,22 +93,13 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     let handle = find(call, &world, event.address())?;
     call.check_event(&mut world, handle, true)?;
     call.check_unsafe(&mut world)?;
-    if let Some((op, given_up)) = world.await_foreign_record(handle) {
+    if let Some((op, given_up)) = world.await_others_or_flag(handle) {
         let waited = call.wait(&mut world, &[op]);
         given_up.store(true, Ordering::Relaxed);
         waited?;
-        world.host_learns_foreign_record(handle);
-        let Some(event) = world.events().get(handle) else { return Ok(()) };
-        let context = event.context;
-        return world.look(context);
     }
-    let is_foreign = world.foreign_progress(handle).is_some();
+    world.learn_from_others(handle);
     let Some(Event { context, record, clock, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
-    if is_foreign {
-        let context = *context;
-        world.host_learns_foreign_record(handle);
-        return world.healthy(context);
-    }
     let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;
     world.host_learns(&known);

@@ -38,9 +38,8 @@ pub(crate) fn cuIpcOpenEventHandle(call: &Call<'_>, out: Ptr<CUevent>, handle: C
     out.required()?;
     let mut world = call.world();
     let context = call.context(&world)?;
-    let Some(handle) = IpcHandle::decode(&from_c(handle.reserved)) else {
-        return Err(call.refuse(MAP_FAILED, "the handle is not one of a simulated machine, or altered"));
-    };
+    let handle = IpcHandle::decode(&from_c(handle.reserved));
+    let handle = handle.map_err(|error| call.refuse(MAP_FAILED, error.to_string()))?;
     refuse_own(call, &handle)?;
     let opened = SharedRecords::open(&handle.locator, call.core().digest());
     let shared = match opened {
@@ -49,7 +48,9 @@ pub(crate) fn cuIpcOpenEventHandle(call: &Call<'_>, out: Ptr<CUevent>, handle: C
             // The exporter has closed it, but it lives on in this process.
             let mut opened = world.events().iter().filter_map(|(_, event)| event.shared.as_ref());
             let found = opened.find(|shared| shared.object().header().id == handle.locator.id);
-            found.cloned().ok_or_else(|| call.refuse(MAP_FAILED, error.to_string()))?
+            let again = found.and_then(|shared| shared.object().locator().ok());
+            let again = again.and_then(|locator| SharedRecords::open(&locator, call.core().digest()).ok());
+            again.ok_or_else(|| call.refuse(MAP_FAILED, error.to_string()))?
         }
     };
     let mut event = Event::new(context, DISABLE_TIMING | INTERPROCESS);

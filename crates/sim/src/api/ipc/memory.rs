@@ -8,11 +8,11 @@ use warploom_sys::types::{CUdeviceptr, CUipcMemHandle, CUresult};
 use super::{from_c, refuse_own, to_c};
 use crate::api::memory::release::release_when_idle;
 use crate::ffi::Ptr;
-use crate::ffi::status::{INVALID_VALUE, NOT_PERMITTED, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_PERMITTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::memory::{Allocation, Backing, ImportError, IpcHandle, OpenError, Side};
+use crate::memory::{Allocation, Backing, HandleError, ImportError, IpcHandle, OpenError, ProcessId, Side};
 
-/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, without which nothing is opened.
+/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, without which nothing is opened; other flags are ignored.
 const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
 
 /// The handle of an allocation, from any address in it.
@@ -46,19 +46,16 @@ pub(crate) fn cuIpcOpenMemHandle_v2(
     flags: c_uint,
 ) -> Status {
     out.required()?;
-    if flags != LAZY_ENABLE_PEER_ACCESS {
-        let reason = format!("flags are {flags:#x} and must be CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS");
+    if flags & LAZY_ENABLE_PEER_ACCESS == 0 {
+        let reason = format!("flags are {flags:#x} and must have CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS");
         return Err(call.refuse(INVALID_VALUE, reason));
     }
     let mut world = call.world();
     let context = call.context(&world)?;
-    let bytes = from_c(handle.reserved);
-    if bytes == [0; 64] {
-        return Err(call.refuse(INVALID_VALUE, "the handle is all zeros"));
-    }
-    let Some(handle) = IpcHandle::decode(&bytes) else {
-        return Err(call.refuse(NOT_PERMITTED, "the handle is not one of a simulated machine, or altered"));
-    };
+    let handle = IpcHandle::decode(&from_c(handle.reserved)).map_err(|error| {
+        let code = if error == HandleError::Foreign { INVALID_VALUE } else { NOT_PERMITTED };
+        call.refuse(code, error.to_string())
+    })?;
     refuse_own(call, &handle)?;
     let own = world.device_of(context)?;
     let topology = &call.core().topology;
@@ -71,7 +68,7 @@ pub(crate) fn cuIpcOpenMemHandle_v2(
             true => Err(ImportError::Unreachable { from, to }),
         }
     });
-    let base = opened.map_err(|error| call.refuse(code_of(&error), error.to_string()))?;
+    let base = opened.map_err(|error| call.refuse(code_of(&error, handle.locator.process), error.to_string()))?;
     out.write(base)
 }
 
@@ -84,12 +81,15 @@ pub(crate) fn cuIpcOpenMemHandle(
     cuIpcOpenMemHandle_v2(call, out, handle, flags)
 }
 
-fn code_of(error: &ImportError) -> CUresult {
+/// The code for memory that cannot be opened.
+fn code_of(error: &ImportError, exporter: ProcessId) -> CUresult {
     match error {
         ImportError::Open(OpenError::System(_)) => OUT_OF_MEMORY,
         ImportError::Unreachable { .. } => CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
         ImportError::Overlaps { .. } => CUresult::CUDA_ERROR_ALREADY_MAPPED,
-        ImportError::Open(_) | ImportError::Freed | ImportError::Outside { .. } => NOT_PERMITTED,
+        ImportError::Open(OpenError::Gone(_)) if !exporter.is_alive() => INVALID_HANDLE,
+        ImportError::Open(OpenError::Gone(_) | OpenError::Kind { .. }) | ImportError::Freed => INVALID_VALUE,
+        ImportError::Open(_) | ImportError::Replaced | ImportError::Outside { .. } => NOT_PERMITTED,
     }
 }
 

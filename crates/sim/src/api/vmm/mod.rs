@@ -31,6 +31,7 @@ mod physical;
 mod properties;
 mod reservation;
 mod share;
+mod shared_properties;
 
 pub(crate) use access::{cuMemGetAccess, cuMemSetAccess};
 pub(crate) use mapping::{cuMemMap, cuMemUnmap};

@@ -5,7 +5,7 @@ use std::ffi::{c_ulonglong, c_void};
 
 use warploom_sys::types::{CUmemAllocationGranularity_flags, CUmemAllocationProp, CUmemGenericAllocationHandle};
 
-use super::{GRANULARITY, properties, share};
+use super::{GRANULARITY, properties, shared_properties};
 use crate::check::HandleProblem;
 use crate::ffi::handle::{Handle, PhysicalHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
@@ -56,7 +56,7 @@ pub(crate) fn cuMemCreate(
     let mut guard = call.world();
     let world = &mut *guard;
     world.afford(call, side, size)?;
-    let shared = share::object_of(call, size, side, properties);
+    let shared = shared_properties::object_of(call, size, side, properties);
     let made = world.add_physical(size, side, properties, shared.as_ref());
     out.write(made.map_err(|reason| call.refuse(OUT_OF_MEMORY, reason))?.bits())
 }

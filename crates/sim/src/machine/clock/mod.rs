@@ -83,7 +83,7 @@ impl Clock {
     /// A host thread that may have slept is in a call again.
     pub(crate) fn host_is_back(&mut self) {
         if self.sees_sleep {
-            let (mark, slept) = Mark::renew();
+            let (mark, slept) = Mark::of_visit();
             self.now = self.now.saturating_add(slept);
             self.host = Some(mark);
         }
@@ -174,7 +174,7 @@ impl Clock {
                 end
             }
             // The clocks of two processes are not related; the record is seen now.
-            Work::AwaitRecord { .. } => earliest.max(self.now),
+            Work::AwaitRecords { .. } => earliest.max(self.now),
             Work::Memory(MemoryOp::WaitValue { at, .. }) => {
                 let written = self.written.get(&at.address()).copied().unwrap_or(0);
                 // The host wrote it, after a sleep that no call has told of yet.

@@ -152,7 +152,7 @@ impl NodeWork {
             Work::HostFunction { function, data, .. } => NodeWork::Host(HostNode { function, data }),
             Work::Join
             | Work::Record { .. }
-            | Work::AwaitRecord { .. }
+            | Work::AwaitRecords { .. }
             | Work::Staged { .. }
             | Work::StagedBlock(_)
             | Work::Callback { .. }

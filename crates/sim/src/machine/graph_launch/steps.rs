@@ -14,8 +14,8 @@ use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::event::Record;
 use crate::machine::graph::{HostNode, NodeWork, Plan, Step};
 use crate::machine::world::{Work, World};
+use crate::memory::MemoryOp;
 use crate::memory::shadow::enter_node;
-use crate::memory::{MemoryOp, RecordToken};
 
 /// The ops that the end of a plan waits for.
 pub(super) type Ends = SmallVec<[OpId; 4]>;
@@ -87,6 +87,8 @@ impl World {
             }
             NodeWork::WaitEvent(event) => {
                 before.extend(self.newest_record(*event)?);
+                before.extend(self.await_others(*event));
+                self.learn_from_others(*event);
                 Work::Join
             }
             NodeWork::Values(values) => {
@@ -104,10 +106,7 @@ impl World {
             }
         };
         self.check_step(launch.queue, (plan, index), &mut op, order)?;
-        let recorded = match &op {
-            Work::Record { shared, .. } => Some(shared.as_ref().map_or(RecordToken::NONE, |record| record.token())),
-            _ => None,
-        };
+        let is_record = matches!(op, Work::Record { .. });
         if let (NodeWork::WaitEvent(event), StepOrder::Chains(chains)) = (work, &mut *order)
             && let Some(event) = self.events.get(*event)
         {
@@ -117,8 +116,8 @@ impl World {
             chains.passed(plan, index, !matches!(work, NodeWork::Empty | NodeWork::Child(_)));
         }
         let id = self.add_beside(queue, before, op, launch.call, now);
-        if let (Some(token), NodeWork::RecordEvent(event)) = (recorded, work) {
-            self.recorded_by_graph(queue, *event, (id, token), order.known(plan, index));
+        if is_record && let NodeWork::RecordEvent(event) = work {
+            self.recorded_by_graph(queue, *event, id, order.known(plan, index));
         }
         Ok(id)
     }
@@ -150,26 +149,17 @@ impl World {
     }
 
     /// The op of an event's newest record, if it is not done.
-    fn newest_record(&mut self, event: EventHandle) -> Status<Option<OpId>> {
-        self.adopt_foreign_record(event);
+    fn newest_record(&self, event: EventHandle) -> Status<Option<OpId>> {
         let event = self.events.get(event).ok_or(INVALID_HANDLE)?;
         Ok(event.record.filter(|record| record.time.is_none()).and_then(|record| record.op))
     }
 
     /// Notes that a node of a launch records an event: later waits are for that record.
-    fn recorded_by_graph(
-        &mut self,
-        queue: QueueId,
-        handle: EventHandle,
-        (op, token): (OpId, RecordToken),
-        known: Option<&Known>,
-    ) {
+    fn recorded_by_graph(&mut self, queue: QueueId, handle: EventHandle, op: OpId, known: Option<&Known>) {
         let World { events, engine, .. } = self;
         let Some(event) = events.get_mut(handle) else { return };
         event.captured = None;
-        let serial = event.serial;
-        let record = Record { op: Some(op), serial, time: None, follows_fault: false, token, is_foreign: false };
-        event.record = Some(record);
+        event.record = Some(Record { op: Some(op), serial: event.serial, time: None, follows_fault: false });
         event.clock.copy_from(&engine.queue(queue).clock);
         if let Some(known) = known {
             event.clock.known.copy_from(known);

@@ -18,7 +18,7 @@ impl<S> Work<S> {
             Work::Memory(MemoryOp::WriteValue { .. }) => Activity::WriteValue,
             Work::Memory(MemoryOp::WaitValue { .. }) => Activity::WaitValue,
             Work::Join
-            | Work::AwaitRecord { .. }
+            | Work::AwaitRecords { .. }
             | Work::Release(_)
             | Work::Hook(_)
             | Work::Memory(_)

@@ -23,7 +23,7 @@ use crate::machine::pool::Freed;
 use crate::machine::stream::Traits;
 use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
 use crate::memory::{
-    AwaitedRecord, MemoryOp, Migration, PendingRecord, RecordState, Side, SimAddress, StagedBlock, Touch, Transfer,
+    AwaitedRecords, MemoryOp, Migration, PendingRecord, Recorder, Side, SimAddress, StagedBlock, Touch, Transfer,
 };
 use crate::process::sleep::Mark;
 
@@ -62,11 +62,10 @@ pub(crate) enum Work<S> {
         /// Tells other processes when the record is reached, of an event for several processes.
         shared: Option<Box<PendingRecord>>,
     },
-    /// Waits for the record of another process, which becomes a record of the event here.
-    AwaitRecord {
+    /// Waits for records of other processes.
+    AwaitRecords {
         event: EventHandle,
-        serial: u64,
-        record: Box<AwaitedRecord>,
+        records: Box<AwaitedRecords>,
     },
     Memory(MemoryOp),
     /// Host bytes that were taken when the call was made.
@@ -140,7 +139,7 @@ impl<S> Work<S> {
             Work::StagedBlock(block) => staged(block.block.to, &block.bytes),
             Work::Join
             | Work::Record { .. }
-            | Work::AwaitRecord { .. }
+            | Work::AwaitRecords { .. }
             | Work::HostFunction { .. }
             | Work::Callback { .. }
             | Work::Migrate(_)
@@ -180,8 +179,8 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
                     return Step::Park;
                 }
             }
-            Work::AwaitRecord { record, .. } => {
-                if !record.is_over() {
+            Work::AwaitRecords { records, .. } => {
+                if !records.is_over() {
                     return Step::Park;
                 }
             }
@@ -216,7 +215,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             Work::Join
             | Work::Record { .. }
-            | Work::AwaitRecord { .. }
+            | Work::AwaitRecords { .. }
             | Work::Release(_)
             | Work::HostFunction { .. }
             | Work::Callback { .. }
@@ -252,11 +251,12 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
     }
 
     fn polls(&self) -> bool {
-        matches!(self, Work::Memory(MemoryOp::WaitValue { .. }) | Work::AwaitRecord { .. })
+        matches!(self, Work::Memory(MemoryOp::WaitValue { .. }) | Work::AwaitRecords { .. })
     }
 
     fn waits_for_process(&self) -> bool {
-        matches!(self, Work::AwaitRecord { record, .. } if matches!(record.state(), RecordState::PendingIn(_)))
+        let Work::AwaitRecords { records, .. } = self else { return false };
+        records.recorders().any(|recorder| matches!(recorder, Recorder::Living(_)))
     }
 
     fn is_short(&self) -> bool {
@@ -271,9 +271,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             // Other threads ask what it waits for while someone looks.
             Work::Memory(op @ MemoryOp::WaitValue { .. }) => Work::Memory(op.clone()),
-            Work::AwaitRecord { event, serial, record } => {
-                Work::AwaitRecord { event: *event, serial: *serial, record: record.clone() }
-            }
+            Work::AwaitRecords { event, records } => Work::AwaitRecords { event: *event, records: records.clone() },
             Work::Task(_) => std::mem::replace(self, Work::Away),
             _ => std::mem::replace(self, Work::Join),
         }
@@ -283,15 +281,14 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         match self {
             Work::Join => "a wait for another stream".to_owned(),
             Work::Record { event, .. } => format!("the record of event {event:?}"),
-            Work::AwaitRecord { event, record, .. } => match record.state() {
-                RecordState::PendingIn(pid) => format!("the record of event {event:?} by process {pid}"),
-                RecordState::Lost(pid) => {
-                    format!("the record of event {event:?} by process {pid}, which ended before it was reached")
-                }
-                RecordState::PendingHere | RecordState::Reached => {
-                    format!("the record of event {event:?} through another handle")
-                }
-            },
+            Work::AwaitRecords { event, records } => {
+                let recorder = match records.recorders().next() {
+                    Some(Recorder::Living(pid)) => format!("process {pid}"),
+                    Some(Recorder::Ended(pid)) => format!("process {pid}, which ended before it was reached"),
+                    Some(Recorder::Own) | None => "another handle of this process".to_owned(),
+                };
+                format!("the record of event {event:?} by {recorder}")
+            }
             Work::Memory(op) => op.describe(),
             Work::Staged { to, bytes } => format!("a copy of {} host bytes to {:#x}", bytes.len(), to.address()),
             Work::StagedBlock(staged) => {

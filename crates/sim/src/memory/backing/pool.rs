@@ -83,4 +83,6 @@ pub(crate) struct PoolBlock {
     pub(crate) home: Home,
     /// Its place in the pool.
     pub(crate) offset: u64,
+    /// It is memory of another process's pool.
+    pub(crate) is_imported: bool,
 }

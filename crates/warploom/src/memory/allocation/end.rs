@@ -184,6 +184,8 @@ unsafe fn free_ordered(resource: &AnyOrdered, (address, bytes): (CUdeviceptr, us
     unsafe {
         match resource {
             AnyOrdered::Pool(pool) => pool.deallocate_raw(address, bytes, order),
+            #[cfg(unix)]
+            AnyOrdered::Imported(imported) => imported.deallocate_raw(address, bytes, order),
             AnyOrdered::Other(resource) => resource.deallocate_raw(address, bytes, order),
         }
     }

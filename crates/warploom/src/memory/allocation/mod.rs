@@ -97,6 +97,24 @@ impl Allocation {
         }
     }
 
+    /// The resource that gets it back, if that is stream-ordered and has no cache above it.
+    #[cfg(unix)]
+    pub(in crate::memory) fn ordered_resource(&self) -> Option<&AnyOrdered> {
+        if let Owner::Ordered { resource, .. } = &self.owner { Some(resource) } else { None }
+    }
+
+    /// The name of its resource.
+    #[cfg(unix)]
+    pub(in crate::memory) fn resource_name(&self) -> &'static str {
+        match &self.owner {
+            Owner::Ordered { resource, .. } => resource.name(),
+            Owner::Leased(_) => "a cache",
+            Owner::Synchronous { resource } => resource.name(),
+            Owner::Graph { .. } => "a graph",
+            Owner::Other { .. } => "other code",
+        }
+    }
+
     /// `true` if it is page-locked host memory, which the host uses at the same address.
     pub(in crate::memory) fn is_pinned(&self) -> bool {
         self.is_pinned

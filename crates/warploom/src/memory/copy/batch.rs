@@ -84,7 +84,8 @@ where
 /// let (mut one, mut other) = (memory.allocate(2)?, memory.allocate(3)?);
 /// stream.synchronize()?; // sources that are read during the call must be there before
 /// let options = CopyOptions::new().source_order(SourceOrder::DuringCall);
-/// copy_batch_with([(numbers.slice(..2)?, &mut one, options), (numbers.slice(2..)?, &mut other, options)], &stream)?;
+/// let (first, rest) = (numbers.slice(..2)?, numbers.slice(2..)?);
+/// copy_batch_with([(first, &mut one, options), (rest, &mut other, options)], &stream)?;
 /// assert_eq!((one.download(&stream)?, other.download(&stream)?), (vec![1, 2], vec![3, 4, 5]));
 /// # Ok(())
 /// # }

@@ -4,14 +4,16 @@
 //! values when the call returns; a small upload to device memory relies on that, and does not wait for the
 //! device. Drivers were seen to break the promise for more than 64 KiB, and for managed memory: an H200 read
 //! the values when the stream got there. So more values go through [staging](crate::memory::staging) memory,
-//! a few pieces at a time; a few values, through a copy. The call returns when that is no longer needed. If a
-//! wait fails, work may still be using such memory, now or later; then it is not used again.
+//! a few pieces at a time; a few values, through a copy. An upload to device memory returns when the values
+//! are in staging memory, which is not used again before the device has read it; any other call returns when
+//! the copy is done. If a wait fails, work may still be using such memory, now or later; then it is not used
+//! again.
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
 use super::batch::{submit, takes_batches};
 use super::device::same_length;
 use super::linear::{from_host, to_host};
-use crate::memory::staging::{self, Pieces};
+use crate::memory::staging::{self, End, Pieces};
 use crate::memory::uses::Access;
 use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder, Stream};
 
@@ -21,17 +23,23 @@ pub(super) const COPY: &str = "a copy from or to the host";
 /// The most bytes that drivers are known to have read when the call returns. More go through staging memory.
 pub(super) const READ_DURING_CALLS: usize = 64 << 10;
 
+/// The fewest bytes that a download into a slice takes through staging memory: there it is faster than by a
+/// vector.
+const STAGED_DOWNLOAD: usize = 16 << 10;
+
 /// The most bytes that the driver copies into a new vector itself: there it is faster than in pieces.
 const DIRECT: usize = 1 << 20;
 
 impl<T: DeviceCopy> SliceMut<'_, T> {
     /// Copies everything from the host, in the order of `queue`. Returns when the values are no longer
-    /// needed. That does not wait for the device if it is no more than 64 KiB, the destination is memory that
-    /// a resource of this crate or your own allocated on a device, the driver is 12.8 or newer, and the queue
-    /// is not the legacy default stream; otherwise it does.
+    /// needed, and may wait for the device until then: work of other queues that needs the values has to be
+    /// ordered behind this one.
     ///
     /// More than 64 KiB go through a few MiB of page-locked memory that the context keeps, piece by piece: no
-    /// copy of all values is made.
+    /// copy of all values is made. The call waits for the device while all of that memory is in use. It waits
+    /// until the copy is done if the destination is managed, page-locked or foreign memory. No more than 64
+    /// KiB are passed to the driver; for these the call also waits if the driver is older than 12.8, or the
+    /// queue is the legacy default stream.
     ///
     /// # Errors
     ///
@@ -63,11 +71,14 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         if bytes > READ_DURING_CALLS {
             // SAFETY: the values have all pieces. Each copy reads its piece from the address that it is
             // given, to memory of as many bytes that is there in the order of the stream.
-            return unsafe {
-                staging::upload(values.as_ptr().cast(), Pieces::linear(bytes), stream, |piece, from, raw| {
+            unsafe {
+                let end = if self.span.allocation.is_device() { End::Read } else { End::Arrived };
+                staging::upload(values.as_ptr().cast(), Pieces::linear(bytes), stream, end, |piece, from, raw| {
                     from_host(driver, self.span.at_byte(piece.start), from.cast(), piece.len(), raw)
                 })
-            };
+            }?;
+            self.span.allocation.did(stream, Access::Write);
+            return Ok(());
         }
         let lent = values.to_vec();
         // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's
@@ -109,8 +120,8 @@ impl<T: DeviceCopy> Slice<'_, T> {
         Ok(values)
     }
 
-    /// Copies everything to the host when the work enqueued on `queue` so far is done. More than 64 KiB go
-    /// through a few MiB of page-locked memory that the context keeps, piece by piece.
+    /// Copies everything to the host when the work enqueued on `queue` so far is done. From 16 KiB on, that
+    /// goes through a few MiB of page-locked memory that the context keeps, piece by piece.
     ///
     /// # Errors
     ///
@@ -119,7 +130,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
     /// 64 KiB.
     pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
         same_length(self.len(), values.len())?;
-        if self.size_in_bytes() > READ_DURING_CALLS {
+        if self.size_in_bytes() >= STAGED_DOWNLOAD {
             self.context().serves(queue.stream())?;
             // SAFETY: the slice has room for as many values, and is borrowed.
             return unsafe { self.stage(values.as_mut_ptr(), queue.stream()) };

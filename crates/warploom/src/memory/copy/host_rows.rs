@@ -8,7 +8,7 @@ use super::host::{COPY, READ_DURING_CALLS};
 use super::planes::Endpoint;
 use super::rows::descriptor;
 use crate::memory::rows::{Grid, Rows, RowsMut};
-use crate::memory::staging::{self, Pieces};
+use crate::memory::staging::{self, End, Pieces};
 use crate::{DeviceCopy, Queue, Result, Stream};
 
 impl<T: DeviceCopy> RowsMut<'_, T> {
@@ -35,7 +35,7 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
             // SAFETY: the values have all pieces. Each copy reads its piece from the address that it is
             // given, to rows that are there in the order of the stream.
             return unsafe {
-                staging::upload(values.as_ptr().cast(), pieces, stream, |piece, from, raw| {
+                staging::upload(values.as_ptr().cast(), pieces, stream, End::Arrived, |piece, from, raw| {
                     let part = grid.piece::<T>(piece);
                     let from = Endpoint::packed(from.cast_mut(), part.width());
                     let copy = descriptor::<u8>(Endpoint::of::<u8>(&part), from, &part);

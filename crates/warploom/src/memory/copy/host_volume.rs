@@ -7,7 +7,7 @@ use super::device::same_length;
 use super::host::{COPY, READ_DURING_CALLS};
 use super::planes::Planes;
 use super::volume::descriptor;
-use crate::memory::staging::{self, Pieces};
+use crate::memory::staging::{self, End, Pieces};
 use crate::memory::volume::{Block, Volume, VolumeMut};
 use crate::{DeviceCopy, Queue, Result, Stream};
 
@@ -35,7 +35,7 @@ impl<T: DeviceCopy> VolumeMut<'_, T> {
             // SAFETY: the values have all pieces. Each copy reads its piece from the address that it is
             // given, to planes that are there in the order of the stream.
             return unsafe {
-                staging::upload(values.as_ptr().cast(), pieces, stream, |piece, from, raw| {
+                staging::upload(values.as_ptr().cast(), pieces, stream, End::Arrived, |piece, from, raw| {
                     let part = block.piece::<T>(piece);
                     let from = Planes::packed(from.cast_mut(), &part);
                     let copy = descriptor::<u8>(Planes::of::<u8>(&part), from, &part);

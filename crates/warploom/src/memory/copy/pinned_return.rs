@@ -15,9 +15,9 @@ use crate::{Completion, DeviceCopy, Event, Result};
 /// done, for which the drop waits.
 ///
 /// ```
-/// use warploom::{DevicePool, Driver, PinnedBuffer, PinnedMemory, Stream};
+/// use warploom::{DevicePool, Driver, PinnedBuffer, PinnedMemory, Result, Stream};
 ///
-/// async fn there_and_back(words: &[u8], pool: &DevicePool, stream: &Stream) -> warploom::Result<PinnedBuffer> {
+/// async fn there_and_back(words: &[u8], pool: &DevicePool, stream: &Stream) -> Result<PinnedBuffer> {
 ///     let memory = PinnedMemory::new(stream.context());
 ///     let mut device = pool.allocate(words.len(), stream)?;
 ///     let sent = device.as_slice_mut().copy_from_pinned(memory.buffer_of(words)?, stream)?.await?;

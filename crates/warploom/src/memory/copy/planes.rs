@@ -113,8 +113,8 @@ fn peer_descriptor(copy: &CUDA_MEMCPY3D, to: &Context, from: &Context) -> CUDA_M
 ///
 /// # Safety
 ///
-/// Both ends have these planes, which do not overlap, and are there in the order of the stream. Each belongs to
-/// the context given for it.
+/// Both ends have these planes, which do not overlap, and are there in the order of the stream. Each belongs
+/// to the context given for it.
 pub(super) unsafe fn enqueue_between(
     copy: &CUDA_MEMCPY3D,
     to: &Context,

@@ -84,7 +84,8 @@ impl Advice {
 /// let memory = ManagedMemory::new(&context)?;
 /// let (weights, table) = (memory.allocate::<f32>(1 << 20)?, memory.allocate::<u64>(1 << 12)?);
 /// advise([&weights], Advice::ReadMostly(true))?;
-/// advise([weights.as_slice().cast::<u8>()?, table.as_slice().cast()?], Advice::PreferredLocation(Some(Host::Any.into())))?;
+/// let both = [weights.as_slice().cast::<u8>()?, table.as_slice().cast()?];
+/// advise(both, Advice::PreferredLocation(Some(Host::Any.into())))?;
 /// assert!(weights.read_mostly()? && !table.read_mostly()?);
 /// assert_eq!(table.preferred_location()?, Some(Host::Any.into()));
 /// # Ok(())

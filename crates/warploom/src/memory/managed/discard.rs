@@ -47,7 +47,8 @@ impl ManagedRangeMut<'_> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
 /// let context = driver.device(0)?.context()?;
 /// let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);
-/// let (mut first, mut second) = (memory.zeroed::<u8>(1 << 20, &stream)?, memory.zeroed::<u8>(1 << 20, &stream)?);
+/// let mut first = memory.zeroed::<u8>(1 << 20, &stream)?;
+/// let mut second = memory.zeroed::<u8>(1 << 20, &stream)?;
 /// discard_batch([&mut first, &mut second], &stream)?;
 /// first.fill(1, &stream)?; // its old contents need not be moved
 /// # Ok(())

@@ -68,9 +68,11 @@ impl ManagedRange<'_> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
 /// let context = driver.device(0)?.context()?;
 /// let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);
-/// let (weights, results) = (memory.zeroed::<f32>(1 << 20, &stream)?, memory.zeroed::<f32>(1 << 10, &stream)?);
+/// let weights = memory.zeroed::<f32>(1 << 20, &stream)?;
+/// let results = memory.zeroed::<f32>(1 << 10, &stream)?;
 /// prefetch_batch([&weights, &results], driver.device(0)?, &stream)?; // all to one location
-/// prefetch_batch([&weights, &results], [Location::from(driver.device(0)?), Host::Any.into()], &stream)?; // each to its own
+/// let locations = [Location::from(driver.device(0)?), Host::Any.into()];
+/// prefetch_batch([&weights, &results], locations, &stream)?; // each to its own
 /// stream.synchronize()?;
 /// assert_eq!(results.last_prefetch_location()?, Some(Host::Any.into()));
 /// # Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{
     CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
-    CUmemLocationType, CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
+    CUmemLocationType, CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool, CUresult,
 };
 
 use super::access_cache::AccessCache;
@@ -28,13 +28,19 @@ pub(in crate::memory) struct DriverPool {
     memory: PoolMemory,
     /// `true` if the pool ends with this value; the driver's own do not.
     is_owned: bool,
+    /// Its handle for other processes, if it was made to be shared.
+    #[cfg(unix)]
+    handle: Option<Box<crate::ipc::PoolHandle>>,
+    /// The entry in the list of imported pools, if another process has made it. It goes after the pool.
+    #[cfg(unix)]
+    registration: Option<super::sharing::Registration>,
     grants: AccessCache,
     _mark: Mark,
 }
 
 /// The kind of a pool's memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum PoolMemory {
+pub(in crate::memory) enum PoolMemory {
     /// Memory of the context's device.
     Device,
     /// Page-locked memory of the host.
@@ -80,9 +86,11 @@ impl DriverPool {
         location: CUmemLocation,
         options: PoolOptions,
     ) -> Result<DriverPool> {
+        #[cfg(unix)]
+        super::sharing::check_support(context, options.handle_types)?;
         let properties = CUmemPoolProps {
             allocType: memory.allocation_type(),
-            handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+            handleTypes: options.handle_types,
             location,
             win32SecurityAttributes: null_mut(),
             maxSize: options.max_size,
@@ -94,16 +102,23 @@ impl DriverPool {
         // SAFETY: `raw` is writable, `properties` readable.
         unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
         let mark = mark(context, || (Kind::Pool, raw.addr() as u64, 0));
-        let pool = DriverPool {
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no handles to keep"))]
+        let mut pool = DriverPool {
             raw: Handle::new(raw),
             context: context.clone(),
             memory,
             is_owned: true,
+            #[cfg(unix)]
+            handle: None,
+            #[cfg(unix)]
+            registration: None,
             grants: AccessCache::default(),
             _mark: mark,
         };
         options.apply(&pool)?;
         pool.open()?;
+        #[cfg(unix)]
+        pool.share(options.handle_types)?;
         Ok(pool)
     }
 
@@ -135,8 +150,54 @@ impl DriverPool {
     /// It is a pool of the context's device that has this kind of memory, and lives at least as long as this
     /// value.
     pub(super) unsafe fn borrowed(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> DriverPool {
-        let (raw, context) = (Handle::new(raw), context.clone());
-        DriverPool { raw, context, memory, is_owned: false, grants: AccessCache::default(), _mark: Mark::default() }
+        DriverPool {
+            raw: Handle::new(raw),
+            context: context.clone(),
+            memory,
+            is_owned: false,
+            #[cfg(unix)]
+            handle: None,
+            #[cfg(unix)]
+            registration: None,
+            grants: AccessCache::default(),
+            _mark: Mark::default(),
+        }
+    }
+
+    /// A pool of another process that was imported, and ends here with this value.
+    ///
+    /// # Safety
+    ///
+    /// The driver has imported it, and nothing else destroys it.
+    #[cfg(unix)]
+    pub(super) unsafe fn imported(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> Result<DriverPool> {
+        // SAFETY: it lives until this value destroys it.
+        let mut pool = unsafe { DriverPool::borrowed(raw, context, memory) };
+        pool.is_owned = true;
+        pool._mark = mark(context, || (Kind::Pool, raw.addr() as u64, 0));
+        pool.open()?;
+        Ok(pool)
+    }
+
+    /// Has an imported pool hold its entry in the list of imported pools.
+    #[cfg(unix)]
+    pub(super) fn register(&mut self, registration: super::sharing::Registration) {
+        self.registration = Some(registration);
+    }
+
+    /// Exports a pool that was made to be shared. The driver describes none of its memory before.
+    #[cfg(unix)]
+    fn share(&mut self, handle_types: CUmemAllocationHandleType) -> Result<()> {
+        if handle_types != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
+            self.handle = Some(Box::new(super::sharing::export(self)?));
+        }
+        Ok(())
+    }
+
+    /// Its handle for other processes, if it was made to be shared.
+    #[cfg(unix)]
+    pub(in crate::memory) fn handle(&self) -> Option<&crate::ipc::PoolHandle> {
+        self.handle.as_deref()
     }
 
     /// Lets the context's device use the memory. At first, only the host may use that of a host pool.
@@ -170,9 +231,19 @@ impl DriverPool {
             context: self.context.clone(),
             memory: self.memory,
             is_owned: std::mem::take(&mut self.is_owned),
+            #[cfg(unix)]
+            handle: self.handle.take(),
+            #[cfg(unix)]
+            registration: self.registration.take(),
             grants: std::mem::take(&mut self.grants),
             _mark: std::mem::take(&mut self._mark),
         }
+    }
+
+    /// The kind of its memory.
+    #[cfg(unix)]
+    pub(in crate::memory) fn memory(&self) -> PoolMemory {
+        self.memory
     }
 
     /// `true` if it ends with this value.
@@ -180,7 +251,7 @@ impl DriverPool {
         self.is_owned
     }
 
-    pub(super) fn as_raw(&self) -> CUmemoryPool {
+    pub(in crate::memory) fn as_raw(&self) -> CUmemoryPool {
         self.raw.raw()
     }
 
@@ -273,9 +344,19 @@ impl Drop for DriverPool {
         let _relaxed = RelaxedMode::new(self.context.driver());
         // If the grants cannot be taken back, the pool ends all the same.
         self.revoke().unwrap_or_default();
-        // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each
-        // holds its pool; frees that are still enqueued are finished by the driver.
-        let destroyed = unsafe { self.context.driver().cuMemPoolDestroy(self.as_raw()) };
+        // SAFETY: `raw` came from the driver for this value to destroy. No buffer is left, since each holds its
+        // pool; frees that are still enqueued are finished by the driver.
+        let destroy = || unsafe { self.context.driver().cuMemPoolDestroy(self.as_raw()) };
+        #[cfg(not(unix))]
+        let destroyed = destroy();
+        #[cfg(unix)]
+        let destroyed = destroy().or_else(|error| match error.code() {
+            // An imported pool stays while its memory is mapped, which is until the free is done.
+            Some(CUresult::CUDA_ERROR_INVALID_VALUE) if self.registration.is_some() => {
+                self.context.synchronize().map_err(|_| error).and_then(|()| destroy())
+            }
+            _ => Err(error),
+        });
         report(|| Subject::Pool { device: self.context.device().ordinal() }, destroyed);
     }
 }

@@ -1,6 +1,6 @@
 //! Options of a new pool.
 
-use warploom_driver::sys::types::CUmemPool_attribute;
+use warploom_driver::sys::types::{CUmemAllocationHandleType, CUmemPool_attribute};
 
 use super::attributes::set_attribute;
 use super::driver_pool::DriverPool;
@@ -24,6 +24,8 @@ use crate::Result;
 #[must_use]
 pub struct PoolOptions {
     pub(super) max_size: usize,
+    /// The handles that it can be exported as.
+    pub(super) handle_types: CUmemAllocationHandleType,
     release_threshold: u64,
     reuse: Reuse,
 }
@@ -31,7 +33,8 @@ pub struct PoolOptions {
 impl PoolOptions {
     /// No maximum; all memory is kept for the next allocation, and reused in every way.
     pub fn new() -> PoolOptions {
-        PoolOptions { max_size: 0, release_threshold: u64::MAX, reuse: Reuse::default() }
+        let handle_types = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
+        PoolOptions { max_size: 0, handle_types, release_threshold: u64::MAX, reuse: Reuse::default() }
     }
 
     /// The most bytes that the pool takes from where its memory is; the driver rounds up. 0 is no maximum.
@@ -50,6 +53,17 @@ impl PoolOptions {
     /// The reuse of memory that other streams freed.
     pub fn reuse(mut self, reuse: Reuse) -> PoolOptions {
         self.reuse = reuse;
+        self
+    }
+
+    /// A pool that other processes can import; see [`ipc`](crate::ipc).
+    ///
+    /// Page-locked memory can be shared by a pool of a NUMA node
+    /// ([`PinnedPool::on_numa_node`](crate::PinnedPool::on_numa_node)), managed memory not at all.
+    #[cfg(unix)]
+    #[doc(alias = "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR")]
+    pub fn shareable(mut self) -> PoolOptions {
+        self.handle_types = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
         self
     }
 

@@ -5,11 +5,16 @@ use std::sync::Arc;
 
 use super::StreamOrdered;
 use crate::memory::pool::driver_pool::DriverPool;
+#[cfg(unix)]
+use crate::memory::pool::imported::Imported;
 
 /// Any stream-ordered resource. Most are pools, whose free is called without dynamic dispatch.
 #[derive(Clone)]
 pub(in crate::memory) enum AnyOrdered {
     Pool(Arc<DriverPool>),
+    /// A pool of another process.
+    #[cfg(unix)]
+    Imported(Arc<Imported>),
     Other(Arc<dyn StreamOrdered>),
 }
 
@@ -18,6 +23,8 @@ impl AnyOrdered {
     pub(in crate::memory) fn shared(&self) -> Arc<dyn StreamOrdered> {
         match self {
             AnyOrdered::Pool(pool) => Arc::<DriverPool>::clone(pool),
+            #[cfg(unix)]
+            AnyOrdered::Imported(imported) => Arc::<Imported>::clone(imported),
             AnyOrdered::Other(resource) => Arc::clone(resource),
         }
     }
@@ -30,6 +37,8 @@ impl Deref for AnyOrdered {
     fn deref(&self) -> &Self::Target {
         match self {
             AnyOrdered::Pool(pool) => &**pool,
+            #[cfg(unix)]
+            AnyOrdered::Imported(imported) => &**imported,
             AnyOrdered::Other(resource) => &**resource,
         }
     }

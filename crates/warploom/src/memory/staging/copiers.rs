@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use super::uncached::copy_uncached;
+
 /// The fewest bytes of a copy that is shared: starting threads takes a tenth of its time.
-const SHARED: usize = 4 << 20;
+const SHARED: usize = 8 << 20;
 
 /// The most threads beside the caller's own. Four copy as fast as a device does.
 const MOST: usize = 3;
@@ -26,6 +28,16 @@ struct Part {
     from: *const u8,
     to: *mut u8,
     len: usize,
+    copy: HostCopy,
+}
+
+/// The kind of a copy of the host.
+#[derive(Clone, Copy)]
+pub(super) enum HostCopy {
+    /// With ordinary stores, which are faster while both sides are in the caches.
+    Cached,
+    /// With stores that bypass the caches.
+    Uncached,
 }
 
 // SAFETY: the pointers are used by the thread that takes the part, while the one that made it waits.
@@ -37,7 +49,12 @@ impl Part {
     /// `from` has as many bytes, `to` has room for them, and nothing else uses that.
     unsafe fn copy(&self) {
         // SAFETY: the caller's promise.
-        unsafe { self.from.copy_to_nonoverlapping(self.to, self.len) };
+        unsafe {
+            match self.copy {
+                HostCopy::Cached => self.from.copy_to_nonoverlapping(self.to, self.len),
+                HostCopy::Uncached => copy_uncached(self.from, self.to, self.len),
+            }
+        }
     }
 }
 
@@ -86,11 +103,12 @@ impl Copiers<'_> {
     /// # Safety
     ///
     /// `from` has as many bytes, `to` has room for them, and nothing else uses that.
-    pub(super) unsafe fn copy(&self, from: *const u8, to: *mut u8, len: usize) {
+    pub(super) unsafe fn copy(&self, copy: HostCopy, from: *const u8, to: *mut u8, len: usize) {
         let size = len.div_ceil(self.helpers.len() + 1).next_multiple_of(64);
         let part = |index: usize| {
             let start = (index * size).min(len);
-            Part { from: from.wrapping_add(start), to: to.wrapping_add(start), len: size.min(len - start) }
+            let (from, to) = (from.wrapping_add(start), to.wrapping_add(start));
+            Part { from, to, len: size.min(len - start), copy }
         };
         for (index, helper) in (1..).zip(&self.helpers) {
             self.left.fetch_add(1, Ordering::Relaxed);
@@ -113,7 +131,7 @@ impl Copiers<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, with_helpers};
+    use super::{HostCopy, MOST, with_helpers};
 
     /// Every byte is copied once, by any number of helpers.
     #[test]
@@ -121,13 +139,15 @@ mod tests {
         // An interpreter takes long for more.
         let chunk = if cfg!(miri) { 1 << 10 } else { 1 << 20 };
         let sizes = [0, 1, 63, 64, 65, 1000, 3 * chunk + 13];
-        for (helpers, bytes) in (0..=MOST).flat_map(|helpers| sizes.map(|bytes| (helpers, bytes))) {
+        let copies = [HostCopy::Cached, HostCopy::Uncached];
+        let cases = (0..=MOST).flat_map(|helpers| sizes.map(|bytes| (helpers, bytes)));
+        for ((helpers, bytes), copy) in cases.flat_map(|case| copies.map(|copy| (case, copy))) {
             let from: Vec<u8> = (0..bytes).map(|at| (at % 251) as u8).collect();
             let mut to = vec![0; bytes];
             with_helpers(helpers, |copiers| {
                 for (from, to) in from.chunks(chunk).zip(to.chunks_mut(chunk)) {
                     // SAFETY: both have as many bytes, and are borrowed.
-                    unsafe { copiers.copy(from.as_ptr(), to.as_mut_ptr(), from.len()) };
+                    unsafe { copiers.copy(copy, from.as_ptr(), to.as_mut_ptr(), from.len()) };
                 }
             });
             assert!(from == to, "{bytes} bytes by {helpers} helpers");

@@ -21,8 +21,7 @@ pub(super) struct Lease<'a> {
 impl<'a> Lease<'a> {
     /// The chunks of a copy on a stream.
     pub(super) fn new(stream: &'a Stream) -> Result<Lease<'a>> {
-        let context = stream.context();
-        let block = context.cached().staging.take(context)?;
+        let block = stream.context().cached().staging.take(stream)?;
         Ok(Lease { stream, block: ManuallyDrop::new(block), done: Default::default(), is_busy: false })
     }
 
@@ -50,6 +49,17 @@ impl<'a> Lease<'a> {
     /// Waits for the end of the piece that has the chunk of this one, if there is one.
     pub(super) fn wait(&self, piece: usize) -> Result<()> {
         self.done[piece % IN_TURNS].as_ref().map_or(Ok(()), Event::synchronize)
+    }
+
+    /// Ends a copy to the device, whose last pieces may still be on their way: the chunks are not used again
+    /// before these are there. Pageable chunks are not kept, and waited for.
+    pub(super) fn leave(&mut self) -> Result<()> {
+        if !self.block.is_pinned() {
+            return self.settle();
+        }
+        self.block.mark_end(self.stream)?;
+        self.is_busy = false;
+        Ok(())
     }
 
     /// Waits for everything, after which the stream uses no chunk.

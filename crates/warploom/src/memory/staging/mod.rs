@@ -9,7 +9,11 @@
 //!   device             ▶ chunk 0 ▶ chunk 1 ▶ chunk 2 ▶ chunk 3 …
 //! ```
 //!
-//! One thread does not copy as fast as a device, so that a few share the host's part of a very large copy.
+//! The host copies more slowly than the device, so that its part decides. A download starts with a small
+//! piece, and an upload ends with one, since nothing overlaps with that. Downloads and all but small uploads
+//! bypass the host's caches, which would read the memory that is overwritten. An upload to device memory ends
+//! when the host has copied its last piece; its chunks are free again when the device has read them, which an
+//! event of the block tells. A few threads share the host's part of a very large copy.
 //!
 //! | module | holds |
 //! |---|---|
@@ -17,6 +21,7 @@
 //! | `pieces` | the pieces of a copy |
 //! | `lease` | the chunks of one copy |
 //! | `copiers` | the threads that share the host's part |
+//! | `uncached` | copies of the host that bypass its caches |
 //! | `transfer` | uploads and downloads |
 //!
 //! The device reads and writes chunks only, never the caller's memory. If a copy fails and the device may
@@ -27,10 +32,11 @@ mod lease;
 mod pieces;
 mod pool;
 mod transfer;
+mod uncached;
 
 pub(super) use pieces::Pieces;
 pub(crate) use pool::StagingPool;
-pub(super) use transfer::{download, upload};
+pub(super) use transfer::{End, download, upload};
 
 /// The bytes of a chunk.
 const CHUNK: usize = 2 << 20;
@@ -45,10 +51,6 @@ const BLOCK: usize = IN_TURNS * CHUNK;
 /// The most blocks that a context keeps page-locked: 16 MiB.
 const KEPT: usize = 2;
 
-/// The fewest bytes of a piece, unless the copy has fewer.
-const SMALLEST_PIECE: usize = 128 << 10;
-
-/// The bytes of a piece: a quarter of a small copy, so that it overlaps, too.
-fn piece_size(bytes: usize) -> usize {
-    bytes.div_ceil(IN_TURNS).clamp(SMALLEST_PIECE, CHUNK)
-}
+/// The fewest bytes of a piece, unless the copy has fewer: a driver call takes as long as the host copies
+/// half of it.
+const SMALLEST_PIECE: usize = 64 << 10;

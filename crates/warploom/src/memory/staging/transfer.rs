@@ -5,13 +5,25 @@ use std::ops::Range;
 
 use warploom_driver::sys::types::CUstream;
 
-use super::copiers::with_copiers;
+use super::copiers::{HostCopy, with_copiers};
 use super::lease::Lease;
 use super::{IN_TURNS, Pieces};
 use crate::{Result, Stream};
 
+/// The point at which an upload returns.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::memory) enum End {
+    /// The values are on the device.
+    Arrived,
+    /// The values have been read. The device may still copy them from staging memory.
+    Read,
+}
+
+/// The most bytes of an upload that is copied through the caches, if the device is not waited for: both sides
+/// fit into those of one processor.
+const CACHED: usize = 1 << 20;
+
 /// Copies pieces from the host. `enqueue` enqueues the copy of one piece, which lies at the given address.
-/// Returns when all of them are done.
 ///
 /// # Safety
 ///
@@ -21,22 +33,26 @@ pub(in crate::memory) unsafe fn upload(
     from: *const u8,
     pieces: Pieces,
     stream: &Stream,
+    end: End,
     mut enqueue: impl FnMut(Range<usize>, *const u8, CUstream) -> warploom_driver::Result<()>,
 ) -> Result<()> {
     with_copiers(pieces.total(), |copiers| {
+        let is_cached = end == End::Read && pieces.total() <= CACHED;
+        let copy = if is_cached { HostCopy::Cached } else { HostCopy::Uncached };
+        let pieces = pieces.shrinking();
         let (mut lease, count) = (Lease::new(stream)?, pieces.clone().count());
         for (index, piece) in pieces.enumerate() {
             lease.wait(index)?;
             let chunk = lease.chunk(index);
             // SAFETY: the caller's memory has the piece; the chunk has room for it, and no stream uses it.
-            unsafe { copiers.copy(from.add(piece.start), chunk, piece.len()) };
+            unsafe { copiers.copy(copy, from.add(piece.start), chunk, piece.len()) };
             lease.begin();
             stream.with_raw(|raw| enqueue(piece, chunk, raw))??;
             if index + IN_TURNS < count {
                 lease.mark(index)?;
             }
         }
-        lease.settle()
+        if end == End::Read { lease.leave() } else { lease.settle() }
     })
 }
 
@@ -73,7 +89,7 @@ pub(in crate::memory) unsafe fn download(
             }
             // SAFETY: the chunk has the piece, which the stream has written; the caller's memory has room for
             // it.
-            unsafe { copiers.copy(lease.chunk(index), to.add(piece.start), piece.len()) };
+            unsafe { copiers.copy(HostCopy::Uncached, lease.chunk(index), to.add(piece.start), piece.len()) };
             if let Some(next) = ahead.next() {
                 begin(&mut lease, next)?;
             }

@@ -38,6 +38,9 @@ struct Known {
     order: Option<Stream>,
     /// Goes with the allocation; observers hold it weakly.
     watched: Option<Arc<()>>,
+    /// The driver's export data, once the memory was described for other processes.
+    #[cfg(unix)]
+    export: Option<Box<[u8; 64]>>,
 }
 
 struct Use {
@@ -99,6 +102,16 @@ impl Uses {
     /// Lets an observer know when the allocation goes.
     pub(super) fn watch(&self) -> Weak<()> {
         Arc::downgrade(self.lock().watched.get_or_insert_default())
+    }
+
+    /// The driver's export data: the first answer of `ask`.
+    #[cfg(unix)]
+    pub(super) fn export_or_ask(&self, ask: impl FnOnce() -> Result<[u8; 64]>) -> Result<[u8; 64]> {
+        let mut known = self.lock();
+        if let Some(export) = &known.export {
+            return Ok(**export);
+        }
+        Ok(**known.export.insert(Box::new(ask()?)))
     }
 
     /// The stream that frees the memory, if not the home stream.

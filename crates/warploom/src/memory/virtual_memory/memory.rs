@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc};
+use warploom_driver::sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType};
 
 use super::VirtualOptions;
-use super::range::{Range, properties};
+use super::range::Range;
 use crate::memory::pool::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Queue, Result, VirtualMemoryError};
@@ -42,7 +42,7 @@ pub(super) struct Shared {
     pub(super) context: Context,
     pub(super) granularity: usize,
     pub(super) access: Vec<CUmemAccessDesc>,
-    options: VirtualOptions,
+    pub(super) options: VirtualOptions,
     /// Allocated ranges, by their first address.
     ranges: Mutex<BTreeMap<CUdeviceptr, Range>>,
 }
@@ -80,7 +80,13 @@ impl VirtualMemory {
         if options.remote_access {
             needs(DeviceAttribute::GpuDirectRdmaWithCudaVmmSupported, "virtual memory for other hardware to access")?;
         }
-        let (mut granularity, properties) = (0, properties(device, options.remote_access));
+        if options.handle_types != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
+            needs(
+                DeviceAttribute::HandleTypePosixFileDescriptorSupported,
+                "virtual memory for other processes to map",
+            )?;
+        }
+        let (mut granularity, properties) = (0, options.properties(device));
         let flags = options.granularity.flags();
         // SAFETY: `granularity` is writable, `properties` readable.
         let asked = unsafe {
@@ -137,7 +143,7 @@ impl VirtualMemory {
 }
 
 impl Shared {
-    fn ranges(&self) -> MutexGuard<'_, BTreeMap<CUdeviceptr, Range>> {
+    pub(super) fn ranges(&self) -> MutexGuard<'_, BTreeMap<CUdeviceptr, Range>> {
         self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -163,7 +169,7 @@ impl Shared {
 
     /// Maps memory into the unmapped part, and sets the access of devices.
     pub(super) fn complete(&self, range: &mut Range) -> Result<()> {
-        range.fill(self.options.remote_access)?;
+        range.fill(&self.options.properties(self.context.device()))?;
         range.open(&self.access)
     }
 }

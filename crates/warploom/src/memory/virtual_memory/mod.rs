@@ -19,6 +19,8 @@ mod grow;
 mod memory;
 mod options;
 mod range;
+#[cfg(unix)]
+mod sharing;
 
 pub use error::VirtualMemoryError;
 pub use grow::GrowError;

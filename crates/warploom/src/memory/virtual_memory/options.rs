@@ -1,8 +1,12 @@
 //! Options of virtual memory.
 
 use std::collections::BTreeMap;
+use std::ptr::null_mut;
 
-use warploom_driver::sys::types::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationGranularity_flags};
+use warploom_driver::sys::types::{
+    CUdeviceptr, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemAllocationHandleType, CUmemAllocationProp,
+    CUmemAllocationProp_st__bindgen_ty_1, CUmemAllocationType,
+};
 
 use crate::peers::location;
 use crate::{AccessLevel, Device, Error, PeerError, Result, VirtualMemoryError};
@@ -29,6 +33,8 @@ pub struct VirtualOptions {
     pub(super) alignment: usize,
     pub(super) address: CUdeviceptr,
     pub(super) remote_access: bool,
+    /// The handles that its memory can be exported as.
+    pub(super) handle_types: CUmemAllocationHandleType,
     own: AccessLevel,
     peers: BTreeMap<Device, AccessLevel>,
 }
@@ -59,6 +65,7 @@ impl Default for VirtualOptions {
             alignment: 0,
             address: 0,
             remote_access: false,
+            handle_types: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
             own: AccessLevel::ReadWrite,
             peers: BTreeMap::new(),
         }
@@ -106,6 +113,30 @@ impl VirtualOptions {
     pub fn remote_access(mut self) -> VirtualOptions {
         self.remote_access = true;
         self
+    }
+
+    /// Memory whose buffers other processes can [import](crate::VirtualMemory::import).
+    #[cfg(unix)]
+    #[doc(alias = "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR")]
+    pub fn shareable(mut self) -> VirtualOptions {
+        self.handle_types = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        self
+    }
+
+    /// The properties of new memory of a device.
+    pub(super) fn properties(&self, device: &Device) -> CUmemAllocationProp {
+        CUmemAllocationProp {
+            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            requestedHandleTypes: self.handle_types,
+            location: location(device),
+            win32HandleMetaData: null_mut(),
+            allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
+                compressionType: 0,
+                gpuDirectRDMACapable: u8::from(self.remote_access),
+                usage: 0,
+                reserved: [0; 4],
+            },
+        }
     }
 
     /// Refuses an alignment that is not a power of two.

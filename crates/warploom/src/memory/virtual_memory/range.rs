@@ -1,15 +1,9 @@
 //! A mapped address range, rolled back as far as it has come when it is dropped.
 #![expect(unsafe_code, reason = "reserves addresses, makes memory and maps it")]
 
-use std::ptr::null_mut;
-
-use warploom_driver::sys::types::{
-    CUdeviceptr, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_st__bindgen_ty_1,
-    CUmemAllocationType, CUmemGenericAllocationHandle,
-};
+use warploom_driver::sys::types::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationProp, CUmemGenericAllocationHandle};
 
 use crate::diagnostics::{Subject, report};
-use crate::peers::location;
 use crate::{Device, Result};
 
 /// Reservations that lie side by side, and the memory that is mapped there.
@@ -31,22 +25,6 @@ struct Reservation {
 struct Piece {
     handle: CUmemGenericAllocationHandle,
     bytes: usize,
-}
-
-/// The properties of new device memory.
-pub(super) fn properties(device: &Device, remote_access: bool) -> CUmemAllocationProp {
-    CUmemAllocationProp {
-        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location: location(device),
-        win32HandleMetaData: null_mut(),
-        allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
-            compressionType: 0,
-            gpuDirectRDMACapable: u8::from(remote_access),
-            usage: 0,
-            reserved: [0; 4],
-        },
-    }
 }
 
 impl Range {
@@ -77,11 +55,28 @@ impl Range {
     }
 
     /// Puts new memory behind all addresses that have none yet.
-    pub(super) fn fill(&mut self, remote_access: bool) -> Result<()> {
+    pub(super) fn fill(&mut self, properties: &CUmemAllocationProp) -> Result<()> {
         let bytes = self.bytes() - self.reservations.iter().map(|reservation| reservation.mapped).sum::<usize>();
-        let (mut handle, properties) = (0, properties(&self.device, remote_access));
+        let mut handle = 0;
         // SAFETY: `handle` is writable, `properties` readable.
-        unsafe { self.device.driver().cuMemCreate(&raw mut handle, bytes, &raw const properties, 0) }?;
+        unsafe { self.device.driver().cuMemCreate(&raw mut handle, bytes, properties, 0) }?;
+        self.pieces.push(Piece { handle, bytes });
+        self.map(handle, bytes)
+    }
+
+    /// The pieces of memory that are mapped, and their bytes.
+    #[cfg(unix)]
+    pub(super) fn pieces(&self) -> impl ExactSizeIterator<Item = (CUmemGenericAllocationHandle, usize)> {
+        self.pieces.iter().map(|piece| (piece.handle, piece.bytes))
+    }
+
+    /// Takes over memory that was made elsewhere, and puts it behind addresses that have none yet.
+    ///
+    /// # Safety
+    ///
+    /// The handle is a reference that nothing else gives back.
+    #[cfg(unix)]
+    pub(super) unsafe fn take_over(&mut self, handle: CUmemGenericAllocationHandle, bytes: usize) -> Result<()> {
         self.pieces.push(Piece { handle, bytes });
         self.map(handle, bytes)
     }

@@ -30,7 +30,8 @@ pub use trust::CacheTrustError;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let context = Driver::open(&warploom_sim::Machine::preset("h200")?)?.device(0)?.context()?;
 /// let ptx = ".version 8.3\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }";
-/// let linker = Linker::new("k", context.device().compute_capability()?).input(ObjectCode::from_ptx("k", ptx)?);
+/// let code = ObjectCode::from_ptx("k", ptx)?;
+/// let linker = Linker::new("k", context.device().compute_capability()?).input(code);
 /// let cache = MemoryCache::new(1 << 20);
 /// assert_eq!(linker.link_cached_by_driver(&context, &cache)?.cached, Cached::Stored);
 /// assert_eq!(linker.link_cached_by_driver(&context, &cache)?.cached, Cached::Hit);

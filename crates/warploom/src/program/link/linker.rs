@@ -20,9 +20,11 @@ use crate::{Context, Result};
 /// let compile = |name: &str, source: &str| -> warploom::Result<_> {
 ///     Ok(Program::new(name, source, CompileOptions::new(sm_90)).compile(&nvrtc, Target::LtoIr)?.code)
 /// };
-/// let kernel = compile("k.cu", "extern __device__ int f(int); extern \"C\" __global__ void k(int *p) { *p = f(*p); }")?;
+/// let source = r#"extern __device__ int f(int); extern "C" __global__ void k(int *p) { *p = f(*p); }"#;
+/// let kernel = compile("k.cu", source)?;
 /// let function = compile("f.cu", "__device__ int f(int a) { return a + 1; }")?;
-/// let linked = Linker::new("k", sm_90).input(kernel).input(function).link(&NvJitLink::load()?, Target::Cubin)?;
+/// let linker = Linker::new("k", sm_90).input(kernel).input(function);
+/// let linked = linker.link(&NvJitLink::load()?, Target::Cubin)?;
 /// assert!(linked.code.bytes().starts_with(b"\x7fELF"));
 /// # Ok(())
 /// # }

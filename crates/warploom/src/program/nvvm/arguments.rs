@@ -35,9 +35,10 @@ impl CompileOptions {
     /// let options = CompileOptions::new(Architecture::sm(90)).flush_to_zero(true);
     /// let words = options.nvvm_arguments(Target::LtoIr)?;
     /// assert_eq!(words, [c"-arch=compute_90", c"-ftz=1", c"-gen-lto"].map(|word| word.to_owned()));
-    /// let refused = options.define("N", 4).restrict().nvvm_arguments(Target::Ptx).map_err(|error| error.to_string());
-    /// let expected = "libNVVM has no option --define-macro=N=4, --restrict; leave it out, or say it in the IR";
-    /// assert_eq!(refused, Err(expected.to_owned()));
+    /// let refused = options.define("N", 4).restrict().nvvm_arguments(Target::Ptx);
+    /// let expected = "libNVVM has no option --define-macro=N=4, --restrict; \
+    ///     leave it out, or say it in the IR";
+    /// assert_eq!(refused.map_err(|error| error.to_string()), Err(expected.to_owned()));
     /// # Ok(())
     /// # }
     /// ```

@@ -44,7 +44,8 @@ pub(super) const UNOPTIMIZED: &str = "-opt=0";
 /// use warploom::program::{Architecture, CompileOptions, CxxStandard, Target};
 ///
 /// # fn main() -> warploom::Result<()> {
-/// let options = CompileOptions::new(Architecture::sm(90)).standard(CxxStandard::Cxx17).define("BLOCK", 256).line_info();
+/// let options = CompileOptions::new(Architecture::sm(90)).standard(CxxStandard::Cxx17);
+/// let options = options.define("BLOCK", 256).line_info();
 /// let arguments = options.arguments(Target::Ptx)?;
 /// assert!(arguments.iter().any(|argument| argument.as_c_str() == c"--define-macro=BLOCK=256"));
 /// # Ok(())
