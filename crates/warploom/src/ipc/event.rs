@@ -109,7 +109,8 @@ impl IpcEvent {
         self.raw.raw()
     }
 
-    /// Waits until it is done, with the processor busy.
+    /// Waits until it is done, with the processor busy. If the process that made it is killed before, an H200's
+    /// driver does not come back from the wait; [`IpcEvent::is_complete`] can be asked with a deadline.
     ///
     /// # Errors
     ///
@@ -163,7 +164,8 @@ impl Stream {
         Ok(event)
     }
 
-    /// Makes later work wait until an event of this or another process is done; the host does not wait.
+    /// Makes later work wait until an event of this or another process is done; the host does not wait. If that
+    /// process is killed before, later work may wait for good: ask [`IpcEvent::is_complete`] first where that matters.
     ///
     /// # Errors
     ///
