@@ -1,7 +1,7 @@
 //! Memory of another process: two workers read it, and one of them is killed.
 //!
-//! A worker is this program again, with the same arguments and so the same driver; a variable of its environment
-//! tells it what it is. Its standard input is a socket.
+//! A worker is this program again, with the same arguments and so the same driver; a variable of its
+//! environment tells it what it is. Its standard input is a socket.
 #![expect(unsafe_code, reason = "imports memory of another process")]
 
 use std::io::{self, Read as _, Write as _};
