@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::pool::{CHUNK, ImportedChunks};
+use super::pool::CHUNK;
 use crate::ffi::handle::PoolHandle;
 use crate::machine::world::World;
 use crate::memory::Side;
@@ -43,8 +43,7 @@ impl World {
             let (range, host, device) = self.imported.mapped(address)?;
             Some(Mapped { range, host, side: Side::Device(device), pool: None })
         };
-        let of_import = || self.mapped_of_import(address);
-        of_device.or_else(|| self.mapped_of_pool(address)).or_else(of_import).or_else(of_process).or_else(|| {
+        of_device.or_else(|| self.mapped_of_pool(address)).or_else(of_process).or_else(|| {
             // At one address for host and devices.
             let block = self.host_memory.block_of(address).or_else(|| self.managed_memory.block_of(address))?;
             let range = block.base..block.base + block.len;
@@ -52,17 +51,12 @@ impl World {
         })
     }
 
-    fn mapped_of_import(&self, address: u64) -> Option<Mapped> {
-        let ImportedChunks { range, host, pool, home } = self.pool_windows.imported(address)?;
-        Some(Mapped { range, host, side: home.side(), pool: Some(pool) })
-    }
-
     fn mapped_of_pool(&self, address: u64) -> Option<Mapped> {
         self.pools.iter().find_map(|(handle, pool)| {
             let addresses = pool.addresses.as_ref()?;
             let offset = address.checked_sub(addresses.base()).filter(|offset| *offset < pool.space.len)?;
             let chunk = offset / CHUNK * CHUNK;
-            if !pool.space.is_backed(chunk) {
+            if !pool.has_memory(chunk) {
                 return None;
             }
             let start = addresses.base() + chunk;

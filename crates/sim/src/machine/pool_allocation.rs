@@ -62,8 +62,10 @@ impl World {
         let Some(Allocation { size, side, backing, .. }) = self.memory.remove(address) else { return Ok(()) };
         let (pool, offset) = match (backing, side) {
             (Backing::Pool(block), _) if block.is_imported => {
-                self.leave_imported_pool(block.pool);
-                return self.enqueue(queue, Work::Release(Freed::Import { address })).map(|_| ());
+                let (pool, offset) = (block.pool, block.offset);
+                self.leave_imported_pool(pool);
+                let freed = Freed::Import { pool, offset, size, address };
+                return self.enqueue(queue, Work::Release(freed)).map(|_| ());
             }
             (Backing::Pool(block), _) => (block.pool, block.offset),
             (Backing::Device, Side::Device(device)) => {
@@ -184,7 +186,7 @@ impl World {
     }
 
     /// Reserves the addresses of a pool, at the first allocation.
-    fn open_pool(&mut self, handle: PoolHandle) -> Option<()> {
+    pub(in crate::machine) fn open_pool(&mut self, handle: PoolHandle) -> Option<()> {
         let pool = self.pools.get_mut(handle)?;
         if pool.addresses.is_none() {
             let addresses = self.pool_windows.take(pool.space.len, pool.home.is_open()).ok()?;

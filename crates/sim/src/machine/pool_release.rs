@@ -17,7 +17,7 @@ impl World {
                     self.bury_pool(pool);
                 }
             }
-            Freed::Import { address } => self.pool_windows.end_import(address),
+            Freed::Import { pool, offset, size, .. } => self.end_import(pool, offset, size),
             Freed::Device { device, address, bytes } => {
                 self.devices[usize::from(device)].memory.give(address, bytes);
             }
@@ -29,10 +29,10 @@ impl World {
     /// Frees pool memory at once, even while streams use it, as `cuMemFree` does. The driver leaves the
     /// pool's count of used bytes unchanged.
     pub(crate) fn free_pool_memory(&mut self, address: u64) {
-        let Some(Allocation { backing: Backing::Pool(block), .. }) = self.memory.remove(address) else { return };
+        let Some(Allocation { size, backing: Backing::Pool(block), .. }) = self.memory.remove(address) else { return };
         if block.is_imported {
             self.leave_imported_pool(block.pool);
-            return self.pool_windows.end_import(address);
+            return self.end_import(block.pool, block.offset, size);
         }
         if let Some(pool) = self.pools.get_mut(block.pool) {
             pool.end_export(block.offset);
@@ -124,6 +124,14 @@ impl World {
         if let Home::Device(device) = home {
             self.devices[usize::from(device)].memory.refund(bytes);
         }
+    }
+
+    /// Unmaps imported memory, and removes its pool if that is destroyed and this was its last memory.
+    fn end_import(&mut self, handle: PoolHandle, offset: u64, size: u64) {
+        if let Some(pool) = self.pools.get_mut(handle) {
+            pool.unmap_import(offset..offset + size);
+        }
+        self.bury_pool(handle);
     }
 
     /// Removes a destroyed pool without memory in use.

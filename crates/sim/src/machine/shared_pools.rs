@@ -15,22 +15,32 @@ impl World {
         self.pools.insert(pool)
     }
 
-    /// The address of memory that was imported into a pool, if it is not freed.
+    /// The pool that a shared object has been imported as, if it is not destroyed.
+    pub(crate) fn imported_pool(&self, id: u128) -> Option<PoolHandle> {
+        let is_it = |pool: &Pool| match &pool.sharing {
+            Sharing::Imported(imported) => !pool.destroyed && imported.object().header().id == id,
+            Sharing::Private | Sharing::Exportable(_) => false,
+        };
+        self.pools.iter().find(|(_, pool)| is_it(pool)).map(|(handle, _)| handle)
+    }
+
+    /// The address of memory that has been imported into a pool, if it is not freed.
     pub(crate) fn imported_at(&self, handle: PoolHandle, offset: u64) -> Option<u64> {
-        let is_it = |block: &PoolBlock| block.pool == handle && block.offset == offset;
-        let found = self.memory.iter().find(|found| matches!(&found.backing, Backing::Pool(block) if is_it(block)));
-        found.map(|found| found.base)
+        let address = self.pools.get(handle)?.addresses.as_ref()?.base() + offset;
+        self.memory.at(address).map(|found| found.base)
     }
 
     /// Maps memory of an imported pool, which `data` names and which lies inside of it.
     pub(crate) fn import_allocation(&mut self, handle: PoolHandle, data: &PointerData) -> std::io::Result<u64> {
-        let missing = std::io::ErrorKind::NotFound;
+        let missing = std::io::ErrorKind::OutOfMemory;
+        self.open_pool(handle).ok_or(missing)?;
         let pool = self.pools.get_mut(handle).ok_or(missing)?;
+        let home = pool.home;
+        let base = pool.map_import(data.offset..data.offset + data.size)?;
+        let host = pool.addresses.as_ref().map_or(0, |addresses| addresses.host_of(base));
         let Sharing::Imported(imported) = &mut pool.sharing else { return Err(missing.into()) };
-        let (home, range) = (pool.home, data.offset..data.offset + data.size);
-        let (base, host) = self.pool_windows.import(imported.object(), range, handle, home)?;
-        let journal = Journal::of(imported.object());
         imported.allocations += 1;
+        let journal = Journal::of(imported.object());
         let allocation = Allocation {
             base,
             size: data.size,

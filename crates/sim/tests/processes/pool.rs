@@ -236,11 +236,57 @@ driver_tests! {
         let address = import_data(driver, pool, data)?;
         child.kill()?;
         assert_eq!(read(driver, address)?, [7; 8]);
-        let second = import_data(driver, pool, data)?;
-        fill(driver, address, 1, 16)?;
-        assert_eq!(read(driver, second)?, [1; 16]);
         call!(driver.cuMemFreeAsync(address, stream.raw))?;
         stream.synchronize()?;
+        // Also the import of memory whose exporter is gone.
+        let second = import_data(driver, pool, data)?;
+        fill(driver, second, 1, 16)?;
+        assert_eq!(read(driver, second)?, [1; 16]);
+        call!(driver.cuMemFree_v2(second))?;
+        call!(driver.cuMemPoolDestroy(pool))?;
+    }
+
+    fn pools_and_memory_that_are_imported_twice_are_one_import(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let stream = Stream::new(driver)?;
+        let pool = create(driver, DEVICE)?;
+        let [first, second] = [take(driver, pool, 4096, stream.raw)?, take(driver, pool, 40 << 20, stream.raw)?];
+        stream.synchronize()?;
+        fill(driver, second, 8, 40 << 20)?;
+        let imported = import_from(driver, &export(driver, pool)?)?;
+        assert_eq!(import_from(driver, &export(driver, pool)?)?, imported);
+        let data = [export_data(driver, first)?, export_data(driver, second)?];
+        let alias = import_data(driver, imported, data[0])?;
+        assert_eq!(import_data(driver, imported, data[0])?, alias);
+        // Addresses are as far apart as in the exporter.
+        let other = import_data(driver, imported, data[1])?;
+        assert_eq!(other - alias, second - first);
+        call!(driver.cuMemFreeAsync(alias, stream.raw))?;
+        stream.synchronize()?;
+        answers!(driver.cuMemFreeAsync(alias, stream.raw), CUDA_ERROR_INVALID_VALUE);
+        assert_eq!(read_code(driver, alias, 4), CUresult::CUDA_ERROR_INVALID_VALUE);
+        // In a chunk that the freed one was in, too.
+        assert_eq!(read(driver, other)?, [8; 8]);
+        assert_eq!(read(driver, other + (40 << 20) - 8)?, [8; 8]);
+        let gate = Gate::new(driver)?;
+        gate.hold(stream.raw)?;
+        call!(driver.cuMemFreeAsync(other, stream.raw))?;
+        call!(driver.cuMemPoolDestroy(imported))?;
+        gate.open();
+        stream.synchronize()?;
+        call!(driver.cuMemFreeAsync(first, stream.raw))?;
+        call!(driver.cuMemFreeAsync(second, stream.raw))?;
+        stream.synchronize()?;
+        call!(driver.cuMemPoolDestroy(pool))?;
+    }
+
+    fn an_imported_pool_is_no_current_pool(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let pool = create(driver, DEVICE)?;
+        let imported = import_from(driver, &export(driver, pool)?)?;
+        answers!(driver.cuDeviceSetMemPool(0, imported), CUDA_ERROR_INVALID_VALUE);
+        call!(driver.cuMemPoolDestroy(imported))?;
+        call!(driver.cuMemPoolDestroy(pool))?;
     }
 
     fn a_pool_outlives_an_importer_that_is_killed(driver) {

@@ -103,7 +103,9 @@ pub(crate) fn cuMemPoolImportFromShareableHandle(
     let object = call.open_shared(handle, kind, SharedKind::Pool)?;
     let home = home_of(call, object.header())
         .ok_or_else(|| call.refuse(CUresult::CUDA_ERROR_UNKNOWN, "the header of the shared object is damaged"))?;
-    let added = call.world().import_pool(object, home);
+    let mut world = call.world();
+    let known = world.imported_pool(object.header().id);
+    let added = known.or_else(|| world.import_pool(object, home));
     let pool = added.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "all handles of pools are used"))?;
     out.write(pool.as_raw())
 }
@@ -152,9 +154,13 @@ pub(crate) fn cuMemPoolImportPointer(
     };
     let is_of_host = matches!(pool.home, Home::Host(_));
     let data = imported.find(data).map_err(|error: PointerError| call.refuse(INVALID_VALUE, error.to_string()))?;
-    if is_of_host && let Some(address) = world.imported_at(handle, data.offset) {
-        let reason = format!("the memory is imported already, at {address:#x}");
-        return Err(call.refuse(CUresult::CUDA_ERROR_ALREADY_MAPPED, reason));
+    // The driver does not count imports: one free ends all of them.
+    if let Some(address) = world.imported_at(handle, data.offset) {
+        if is_of_host {
+            let reason = format!("the memory is imported already, at {address:#x}");
+            return Err(call.refuse(CUresult::CUDA_ERROR_ALREADY_MAPPED, reason));
+        }
+        return out.write(address);
     }
     let address = world.import_allocation(handle, &data).map_err(|error| {
         call.refuse(OUT_OF_MEMORY, format!("the operating system could not map {} bytes: {error}", data.size))

@@ -7,10 +7,12 @@ mod space;
 mod windows;
 
 use std::collections::BTreeSet;
+use std::io;
+use std::ops::Range;
 
 pub(crate) use sharing::{Exportable, Imported, PointerError, Sharing, WORDS};
 pub(crate) use space::{CHUNK, Space, Tag};
-pub(crate) use windows::{Addresses, ImportedChunks, Windows};
+pub(crate) use windows::{Addresses, Windows};
 
 use crate::ffi::handle::{PoolHandle, kind};
 use crate::machine::objects::Object;
@@ -113,8 +115,8 @@ pub(crate) enum Freed {
     /// All memory of a pool freed by the queue, up to a stamp. The address is for reports only: it may be in
     /// use again.
     Pool { pool: PoolHandle, stamp: u64, address: u64 },
-    /// Memory of another process's pool.
-    Import { address: u64 },
+    /// Memory of an imported pool, whose mapping ends.
+    Import { pool: PoolHandle, offset: u64, size: u64, address: u64 },
     /// An allocation of `cuMemAlloc`.
     Device { device: u16, address: u64, bytes: u64 },
     /// Memory of a graph, whose addresses stay the graph's.
@@ -125,7 +127,7 @@ impl Freed {
     pub(crate) fn address(&self) -> u64 {
         match self {
             Freed::Pool { address, .. }
-            | Freed::Import { address }
+            | Freed::Import { address, .. }
             | Freed::Device { address, .. }
             | Freed::Graph { address } => *address,
         }
@@ -161,7 +163,33 @@ impl Pool {
 
     /// `true` if a destroyed pool has no memory left in use.
     pub(crate) fn is_over(&self) -> bool {
-        self.destroyed && self.space.is_idle()
+        let is_mapped = matches!(&self.sharing, Sharing::Imported(imported) if imported.is_mapped());
+        self.destroyed && self.space.is_idle() && !is_mapped
+    }
+
+    /// `true` if a chunk has memory behind its addresses.
+    pub(crate) fn has_memory(&self, chunk: u64) -> bool {
+        match &self.sharing {
+            Sharing::Imported(imported) => imported.has_chunk(chunk),
+            Sharing::Private | Sharing::Exportable(_) => self.space.is_backed(chunk),
+        }
+    }
+
+    /// Maps a range of an imported pool's memory at its addresses.
+    pub(crate) fn map_import(&mut self, range: Range<u64>) -> io::Result<u64> {
+        let (Some(addresses), Sharing::Imported(imported)) = (&self.addresses, &mut self.sharing) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let address = addresses.base() + range.start;
+        imported.map(addresses, range)?;
+        Ok(address)
+    }
+
+    /// Ends a mapping of [`Pool::map_import`].
+    pub(crate) fn unmap_import(&mut self, range: Range<u64>) {
+        if let (Some(addresses), Sharing::Imported(imported)) = (&self.addresses, &mut self.sharing) {
+            imported.unmap(addresses, range);
+        }
     }
 }
 

@@ -5,10 +5,14 @@
 //! that export data of freed memory is refused in every process.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::pointer_data::PointerData;
 use super::space::CHUNK;
+use super::windows::Addresses;
 use crate::memory::{SharedKind, SharedObject};
 
 /// The words of a slot; the last is unused.
@@ -97,6 +101,8 @@ impl Exportable {
 /// The shared object of a pool that another process created.
 pub(crate) struct Imported {
     object: SharedObject,
+    /// Offset of a mapped chunk → number of imported allocations in it.
+    chunks: BTreeMap<u64, u64>,
     /// The number of imported allocations that are not freed.
     pub(crate) allocations: u64,
 }
@@ -117,11 +123,53 @@ pub(crate) enum PointerError {
 
 impl Imported {
     pub(crate) fn new(object: SharedObject) -> Self {
-        Self { object, allocations: 0 }
+        Self { object, chunks: BTreeMap::new(), allocations: 0 }
     }
 
     pub(crate) fn object(&self) -> &SharedObject {
         &self.object
+    }
+
+    /// `true` if memory of it is mapped.
+    pub(crate) fn is_mapped(&self) -> bool {
+        !self.chunks.is_empty()
+    }
+
+    /// `true` if a chunk of it is mapped.
+    pub(crate) fn has_chunk(&self, chunk: u64) -> bool {
+        self.chunks.contains_key(&chunk)
+    }
+
+    /// Maps the chunks of an allocation that are not mapped yet; all of them or none.
+    pub(super) fn map(&mut self, addresses: &Addresses, range: Range<u64>) -> io::Result<()> {
+        let first = range.start / CHUNK * CHUNK;
+        for chunk in (first..range.end).step_by(CHUNK as usize) {
+            match self.chunks.entry(chunk) {
+                Entry::Occupied(mut count) => *count.get_mut() += 1,
+                Entry::Vacant(count) => match addresses.share(&self.object, chunk, CHUNK) {
+                    Ok(()) => {
+                        count.insert(1);
+                    }
+                    Err(error) => {
+                        self.unmap(addresses, first..chunk);
+                        return Err(error);
+                    }
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Unmaps the chunks of an allocation that no other is in.
+    pub(super) fn unmap(&mut self, addresses: &Addresses, range: Range<u64>) {
+        for chunk in (range.start / CHUNK * CHUNK..range.end).step_by(CHUNK as usize) {
+            let Some(count) = self.chunks.get_mut(&chunk) else { continue };
+            *count = count.saturating_sub(1);
+            // The system may be out of mappings; then the chunk stays mapped, and the addresses the pool's.
+            if *count == 0 && addresses.unshare(chunk, CHUNK).is_ok() {
+                self.chunks.remove(&chunk);
+            }
+        }
     }
 
     /// Checks export data against the pool; the allocation that it returns lies inside the pool's memory.
