@@ -145,9 +145,9 @@ pub fn open_handles(bytes: &[u8]) {
     handle[..len].copy_from_slice(&bytes[..len]);
     open_handle(handle);
     handle[..4].copy_from_slice(b"wipc");
-    let sum = handle[..56].iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let sum = handle[..56]
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
     handle[56..].copy_from_slice(&sum.to_le_bytes());
     open_handle(handle);
 }
