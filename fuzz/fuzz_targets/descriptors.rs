@@ -1,4 +1,5 @@
-//! Any bytes as a descriptor or handle of another process, as they are and with the checksum that belongs to them.
+//! Any bytes as a descriptor or handle of another process, as they are and with the checksum that belongs to
+//! them.
 //!
 //! What is read is written as the same bytes, and the same through serde.
 #![no_main]

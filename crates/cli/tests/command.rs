@@ -81,6 +81,7 @@ fn the_tour_says_where_it_is_and_every_check_holds() {
         "Dropped too early, kept too long",
         "Managed memory",
         "Several devices",
+        "Several processes",
         "A kernel on every device",
         "Graphs",
         "Errors are values",

@@ -4,10 +4,11 @@
 //! cargo run -p warploom --example shared_weights
 //! ```
 //!
-//! It uses the system's driver, or a simulated H200 where there is none. The server uploads the weights once, into a
-//! pool that can be shared. Each worker is a process of its own: it gets the pool as a file descriptor over its
-//! standard input, which is a socket, then the descriptor of the weights, then requests. The second worker is killed
-//! with SIGKILL while it computes. The others go on, another takes its place, and at the end nothing is left.
+//! It uses the system's driver, or a simulated H200 where there is none. The server uploads the weights once,
+//! into a pool that can be shared. Each worker is a process of its own: it gets the pool as a file descriptor
+//! over its standard input, which is a socket, then the descriptor of the weights, then requests. The second
+//! worker is killed with SIGKILL while it computes. The others go on, another takes its place, and at the end
+//! nothing is left.
 #![expect(clippy::print_stdout, reason = "an example says what it did")]
 #![expect(unsafe_code, reason = "imports memory of another process, and launches a kernel")]
 

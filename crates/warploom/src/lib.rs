@@ -59,8 +59,8 @@
 //!
 //! # Memory for several processes
 //!
-//! A pool made with [`PoolOptions::shareable`] is imported by other processes, which use its buffers without a
-//! copy; see [`ipc`].
+//! A pool made with [`PoolOptions::shareable`] is imported by other processes, which use its buffers without
+//! a copy; see [`ipc`].
 //!
 //! # Several devices at once
 //!

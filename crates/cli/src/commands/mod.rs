@@ -72,6 +72,9 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure
         }
         Command::Tour => {
             let opened = if timeline.is_some() { driver.open_recording()? } else { driver.open()? };
+            if let Some(worked) = tour::work(&opened) {
+                return worked.map(|()| Output { text: String::new(), success: true });
+            }
             let tour = tour::report(&opened);
             if let Some(path) = timeline {
                 write_timeline(&opened, path).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -75,6 +75,11 @@ fn findings(findings: &Findings) -> String {
                 bytes(*released_bytes)
             )
         }
+        Findings::Processes { workers, bytes: len, descriptor_bytes } => format!(
+            "  {} in a pool, read by {}, each a process that got a file descriptor and {descriptor_bytes} bytes\n",
+            bytes(*len),
+            count(*workers, "worker"),
+        ),
         Findings::Lifetimes { drop_calls, alive } => {
             let mut text = format!(
                 "  a buffer dropped while another stream uses it: {}\n  still alive, by the report of leaks:\n",

@@ -127,6 +127,13 @@ pub(crate) enum Findings {
         /// Bytes given back to the pool.
         released_bytes: u64,
     },
+    /// Memory that other processes read.
+    Processes {
+        workers: usize,
+        bytes: u64,
+        /// The bytes that describe the memory to a worker.
+        descriptor_bytes: usize,
+    },
     Resources {
         limit_bytes: u64,
         live_bytes: u64,

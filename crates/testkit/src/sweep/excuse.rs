@@ -25,9 +25,14 @@ fn ends(function: Function) -> &'static [Resource] {
         cuStreamDestroy_v2 => &[Resource::Stream],
         cuEventDestroy_v2 => &[Resource::Event],
         cuMemPoolDestroy => &[Resource::Pool],
-        cuMemFree_v2 | cuMemFreeAsync => {
-            &[Resource::DeviceMemory, Resource::PoolMemory, Resource::ManagedMemory, Resource::GraphMemory]
-        }
+        cuMemFree_v2 | cuMemFreeAsync => &[
+            Resource::DeviceMemory,
+            Resource::PoolMemory,
+            Resource::ManagedMemory,
+            Resource::GraphMemory,
+            Resource::ImportedMemory,
+        ],
+        cuIpcCloseMemHandle => &[Resource::ImportedMemory],
         cuMemFreeHost => &[Resource::HostMemory],
         cuMemHostUnregister => &[Resource::Registration],
         cuMemRelease => &[Resource::Physical],
@@ -53,7 +58,8 @@ fn makes(function: Function) -> &'static [Resource] {
         cuMemPoolCreate | cuMemPoolImportFromShareableHandle => &[Resource::Pool],
         cuMemAlloc_v2 | cuMemAllocPitch_v2 => &[Resource::DeviceMemory],
         cuMemAllocManaged => &[Resource::ManagedMemory],
-        cuMemAllocAsync | cuMemAllocFromPoolAsync | cuMemPoolImportPointer => &[Resource::PoolMemory],
+        cuMemAllocAsync | cuMemAllocFromPoolAsync => &[Resource::PoolMemory],
+        cuMemPoolImportPointer | cuIpcOpenMemHandle | cuIpcOpenMemHandle_v2 => &[Resource::ImportedMemory],
         cuGraphLaunch => &[Resource::GraphMemory],
         cuMemHostAlloc | cuMemAllocHost_v2 => &[Resource::HostMemory],
         cuMemHostRegister_v2 => &[Resource::Registration],

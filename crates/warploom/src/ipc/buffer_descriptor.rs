@@ -8,11 +8,12 @@ use super::origin::Origin;
 use super::record::BUFFER;
 use crate::Uuid;
 
-/// A buffer of a shared pool, described for other processes; made by [`Buffer::descriptor`](crate::Buffer::descriptor).
+/// A buffer of a shared pool, described for other processes; made by
+/// [`Buffer::descriptor`](crate::Buffer::descriptor).
 ///
-/// It is plain data: it keeps no memory, and names no stream. It travels as its [bytes](BufferDescriptor::to_bytes),
-/// or with the feature `serde` as part of a message, and the receiver makes a buffer of it with
-/// [`Buffer::import`](crate::Buffer::import).
+/// It is plain data: it keeps no memory, and names no stream. It travels as its
+/// [bytes](BufferDescriptor::to_bytes), or with the feature `serde` as part of a message, and the receiver
+/// makes a buffer of it with [`Buffer::import`](crate::Buffer::import).
 ///
 /// Reading it back checks its length, kind, format and checksum:
 ///
@@ -36,7 +37,8 @@ impl BufferDescriptor {
     /// The length of its [bytes](BufferDescriptor::to_bytes).
     pub const LEN: usize = BUFFER.len();
 
-    /// The pool that the buffer is one of; its importer is found by [`ImportedPool::find`](super::ImportedPool::find).
+    /// The pool that the buffer is one of; its importer is found by
+    /// [`ImportedPool::find`](super::ImportedPool::find).
     #[must_use]
     pub fn pool(&self) -> Uuid {
         self.pool

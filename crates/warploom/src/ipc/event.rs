@@ -49,8 +49,8 @@ impl IpcEvent {
         IpcEvent { raw: Handle::new(raw), context: context.clone(), descriptor, is_imported, _mark: mark }
     }
 
-    /// Opens an event of another process, for streams of any context to wait for; `context` is the one that opens
-    /// it.
+    /// Opens an event of another process, for streams of any context to wait for; `context` is the one that
+    /// opens it.
     ///
     /// ```no_run
     /// use warploom::Context;
@@ -67,20 +67,21 @@ impl IpcEvent {
     /// # Errors
     ///
     /// [`IpcError::OtherMachine`](super::IpcError::OtherMachine) and
-    /// [`IpcError::OwnProcess`](super::IpcError::OwnProcess) without a driver call, and the driver's error, also if
-    /// the process that made the event is gone.
+    /// [`IpcError::OwnProcess`](super::IpcError::OwnProcess) without a driver call, and the driver's error,
+    /// also if the process that made the event is gone.
     ///
     /// # Safety
     ///
-    /// The descriptor is one that [`IpcEvent::descriptor`] returned in another process, which keeps its event for
-    /// as long as this value and the waits that were enqueued with it. The driver does not check this: operations
-    /// on an event whose maker has destroyed it are undefined.
+    /// The descriptor is one that [`IpcEvent::descriptor`] returned in another process, which keeps its event
+    /// for as long as this value and the waits that were enqueued with it. The driver does not check this:
+    /// operations on an event whose maker has destroyed it are undefined.
     #[doc(alias = "cuIpcOpenEventHandle")]
     pub unsafe fn import(context: &Context, descriptor: &EventDescriptor) -> Result<IpcEvent> {
         descriptor.check_origin()?;
         let (_current, mut raw) = (context.current()?, null_mut());
         let handle = CUipcEventHandle { reserved: descriptor.payload.map(u8::cast_signed) };
-        // SAFETY: `raw` is writable, and `_current` keeps the context current; the caller vouches for the handle.
+        // SAFETY: `raw` is writable, and `_current` keeps the context current; the caller vouches for the
+        // handle.
         unsafe { context.driver().cuIpcOpenEventHandle(&raw mut raw, handle) }?;
         Ok(IpcEvent::over(raw, context, descriptor.clone(), true))
     }
@@ -109,7 +110,9 @@ impl IpcEvent {
         self.raw.raw()
     }
 
-    /// Waits until it is done, with the processor busy.
+    /// Waits until it is done, with the processor busy. If the process that made it is killed before, an
+    /// H200's driver does not come back from the wait; [`IpcEvent::is_complete`] can be asked with a
+    /// deadline.
     ///
     /// # Errors
     ///
@@ -135,8 +138,8 @@ impl IpcEvent {
 }
 
 impl Stream {
-    /// Marks the point the stream has come to, for other processes to wait for. It is a new event each time, which
-    /// the context does not keep for the next.
+    /// Marks the point the stream has come to, for other processes to wait for. It is a new event each time,
+    /// which the context does not keep for the next.
     ///
     /// # Errors
     ///
@@ -163,13 +166,15 @@ impl Stream {
         Ok(event)
     }
 
-    /// Makes later work wait until an event of this or another process is done; the host does not wait.
+    /// Makes later work wait until an event of this or another process is done; the host does not wait. If
+    /// that process is killed before, later work may wait for good: ask [`IpcEvent::is_complete`] first where
+    /// that matters.
     ///
     /// # Errors
     ///
-    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the event belongs to another driver,
-    /// [`CaptureError::NotCapturable`](crate::CaptureError::NotCapturable) if the stream is captured, and the
-    /// driver's error.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the event belongs to another
+    /// driver, [`CaptureError::NotCapturable`](crate::CaptureError::NotCapturable) if the stream is captured,
+    /// and the driver's error.
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait_ipc(&self, event: &IpcEvent) -> Result<()> {
         same_driver(self.context().driver(), event.context().driver())?;
@@ -192,8 +197,8 @@ impl Drop for Destroyed {
         if !self.context.is_current_generation() {
             return; // it went with the context's last generation
         }
-        // SAFETY: it came from the driver in a context that is still alive, and nothing else owns it. Streams that
-        // wait for it are not disturbed.
+        // SAFETY: it came from the driver in a context that is still alive, and nothing else owns it. Streams
+        // that wait for it are not disturbed.
         report(|| Subject::Event, unsafe { self.context.driver().cuEventDestroy_v2(self.raw.raw()) });
     }
 }

@@ -7,11 +7,12 @@ use super::error::SharedMemory;
 use super::origin::Origin;
 use super::record::EVENT;
 
-/// An interprocess event, described for other processes; made by [`IpcEvent::descriptor`](super::IpcEvent::descriptor)
-/// and opened by [`IpcEvent::import`](super::IpcEvent::import).
+/// An interprocess event, described for other processes; made by
+/// [`IpcEvent::descriptor`](super::IpcEvent::descriptor) and opened by
+/// [`IpcEvent::import`](super::IpcEvent::import).
 ///
-/// It is plain data, which travels as its [bytes](EventDescriptor::to_bytes), or with the feature `serde` as part of
-/// a message.
+/// It is plain data, which travels as its [bytes](EventDescriptor::to_bytes), or with the feature `serde` as
+/// part of a message.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct EventDescriptor {
     pub(super) origin: Origin,

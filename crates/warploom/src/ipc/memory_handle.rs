@@ -13,8 +13,9 @@ use crate::{Result, Uuid};
 /// The physical memory of one buffer, for another process to map: a file descriptor, and the sizes.
 ///
 /// [`VirtualMemory::export`](crate::VirtualMemory::export) makes it, [`MemoryHandle::send`] and
-/// [`MemoryHandle::receive`] pass it over a Unix socket, [`VirtualMemory::import`](crate::VirtualMemory::import) maps
-/// it. It keeps the memory, even after the process that made it has ended.
+/// [`MemoryHandle::receive`] pass it over a Unix socket,
+/// [`VirtualMemory::import`](crate::VirtualMemory::import) maps it. It keeps the memory, even after the
+/// process that made it has ended.
 pub struct MemoryHandle {
     fd: OwnedFd,
     pub(crate) name: MemoryName,
@@ -72,8 +73,8 @@ impl MemoryHandle {
         Ok(MemoryHandle::from_parts(fd, &bytes)?)
     }
 
-    /// The part that is not the file descriptor, as bytes; for programs that pass file descriptors in a way of
-    /// their own.
+    /// The part that is not the file descriptor, as bytes; for programs that pass file descriptors in a way
+    /// of their own.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; MemoryHandle::LEN] {
         let MemoryName { origin, device, bytes, mapped } = &self.name;
@@ -85,9 +86,9 @@ impl MemoryHandle {
     ///
     /// # Errors
     ///
-    /// [`IpcError::Length`], [`IpcError::NotADescriptor`], [`IpcError::Version`] or [`IpcError::Altered`], and
-    /// [`IpcError::Size`] for sizes that no memory has. The file descriptor is closed then; it is looked at by the
-    /// import.
+    /// [`IpcError::Length`], [`IpcError::NotADescriptor`], [`IpcError::Version`] or [`IpcError::Altered`],
+    /// and [`IpcError::Size`] for sizes that no memory has. The file descriptor is closed then; it is looked
+    /// at by the import.
     pub fn from_parts(fd: OwnedFd, bytes: &[u8]) -> Result<MemoryHandle, IpcError> {
         let (origin, _, mut body) = MEMORY.read(bytes)?;
         let fields = (|| Some((body.take()?, body.take()?, body.take()?)))();

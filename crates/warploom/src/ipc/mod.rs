@@ -7,8 +7,8 @@
 //! | virtual memory | [`VirtualMemory::export`](crate::VirtualMemory::export) | [`MemoryHandle`], with a file descriptor | [`VirtualMemory::import`](crate::VirtualMemory::import) |
 //! | event | [`Stream::record_ipc`](crate::Stream::record_ipc) | [`EventDescriptor`], plain data | [`IpcEvent::import`] |
 //!
-//! A pool is made for it: [`PoolOptions::shareable`](crate::PoolOptions::shareable). It is exported once for each
-//! process that imports it, and then any number of its buffers are, by descriptors of a few bytes.
+//! A pool is made for it: [`PoolOptions::shareable`](crate::PoolOptions::shareable). It is exported once for
+//! each process that imports it, and then any number of its buffers are, by descriptors of a few bytes.
 //!
 //! ```
 //! use std::os::unix::net::UnixStream;
@@ -48,16 +48,16 @@
 //!
 //! # Trust
 //!
-//! Descriptors are input from another process. Their length, format, kind, checksum, machine and process are checked
-//! before the driver is asked, and the claimed size against the mapping before a buffer is handed out. Two things
-//! cannot be checked: that the other process keeps the memory, and that it does not write while this one reads. So
-//! importing memory and events is `unsafe`, with a contract about the other process. Importing a pool is not: it
-//! gives access to nothing yet.
+//! Descriptors are input from another process. Their length, format, kind, checksum, machine and process are
+//! checked before the driver is asked, and the claimed size against the mapping before a buffer is handed
+//! out. Two things cannot be checked: that the other process keeps the memory, and that it does not write
+//! while this one reads. So importing memory and events is `unsafe`, with a contract about the other process.
+//! Importing a pool is not: it gives access to nothing yet.
 //!
 //! # Order
 //!
-//! Streams of different processes have no order. An exporter waits for its work, or records an [`IpcEvent`] that
-//! importers wait for.
+//! Streams of different processes have no order. An exporter waits for its work, or records an [`IpcEvent`]
+//! that importers wait for.
 
 mod buffer_descriptor;
 mod error;

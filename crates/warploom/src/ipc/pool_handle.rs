@@ -12,9 +12,9 @@ use crate::{Result, Uuid};
 
 /// A shared pool, for another process to import: a file descriptor, and the pool's UUID.
 ///
-/// [`DevicePool::export`](crate::DevicePool::export) makes it, [`PoolHandle::send`] and [`PoolHandle::receive`] pass
-/// it over a Unix socket, [`DevicePool::import`](crate::DevicePool::import) imports it. It keeps the pool's memory
-/// for importers, even after the process that made the pool has ended.
+/// [`DevicePool::export`](crate::DevicePool::export) makes it, [`PoolHandle::send`] and
+/// [`PoolHandle::receive`] pass it over a Unix socket, [`DevicePool::import`](crate::DevicePool::import)
+/// imports it. It keeps the pool's memory for importers, even after the process that made the pool has ended.
 pub struct PoolHandle {
     fd: OwnedFd,
     name: PoolName,
@@ -80,8 +80,8 @@ impl PoolHandle {
         Ok(PoolHandle::from_parts(fd, &bytes)?)
     }
 
-    /// The part that is not the file descriptor, as bytes; for programs that pass file descriptors in a way of
-    /// their own.
+    /// The part that is not the file descriptor, as bytes; for programs that pass file descriptors in a way
+    /// of their own.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; PoolHandle::LEN] {
         let PoolName { origin, memory, pool, device } = &self.name;
@@ -92,8 +92,8 @@ impl PoolHandle {
     ///
     /// # Errors
     ///
-    /// [`IpcError::Length`], [`IpcError::NotADescriptor`], [`IpcError::Version`] or [`IpcError::Altered`]. The
-    /// file descriptor is closed then; it is looked at by the import.
+    /// [`IpcError::Length`], [`IpcError::NotADescriptor`], [`IpcError::Version`] or [`IpcError::Altered`].
+    /// The file descriptor is closed then; it is looked at by the import.
     pub fn from_parts(fd: OwnedFd, bytes: &[u8]) -> Result<PoolHandle, IpcError> {
         let (origin, memory, mut body) = POOL.read(bytes)?;
         let fields = (|| Some((body.take()?, body.take()?)))();

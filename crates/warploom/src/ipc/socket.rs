@@ -18,8 +18,8 @@ const COUNTED: usize = 4;
 
 /// Sends bytes and a file descriptor, which the process at the other end gets a duplicate of.
 ///
-/// [`PoolHandle::send`](super::PoolHandle::send) and [`MemoryHandle::send`](super::MemoryHandle::send) do so for
-/// handles; this is for descriptors of your own.
+/// [`PoolHandle::send`](super::PoolHandle::send) and [`MemoryHandle::send`](super::MemoryHandle::send) do so
+/// for handles; this is for descriptors of your own.
 ///
 /// ```
 /// use std::io::{Read, Seek, Write};
@@ -42,8 +42,8 @@ const COUNTED: usize = 4;
 ///
 /// # Errors
 ///
-/// [`IpcError::Empty`] without bytes, which a descriptor cannot travel without, and [`IpcError::Socket`] if the
-/// other end is closed, or does not take the message within the socket's timeout.
+/// [`IpcError::Empty`] without bytes, which a descriptor cannot travel without, and [`IpcError::Socket`] if
+/// the other end is closed, or does not take the message within the socket's timeout.
 pub fn send_fd(socket: &UnixStream, fd: impl AsFd, bytes: &[u8]) -> Result<()> {
     if bytes.is_empty() {
         return Err(IpcError::Empty.into());
@@ -69,9 +69,9 @@ pub fn send_fd(socket: &UnixStream, fd: impl AsFd, bytes: &[u8]) -> Result<()> {
 /// # Errors
 ///
 /// [`IpcError::Closed`] if the other process ends or closes its end before all bytes are there,
-/// [`IpcError::FileDescriptors`] for a message with none or several, all of which are closed, [`IpcError::Empty`]
-/// without room, and [`IpcError::Socket`], which has the kind [`WouldBlock`](io::ErrorKind::WouldBlock) after a
-/// timeout. Bytes that were received are lost then.
+/// [`IpcError::FileDescriptors`] for a message with none or several, all of which are closed,
+/// [`IpcError::Empty`] without room, and [`IpcError::Socket`], which has the kind
+/// [`WouldBlock`](io::ErrorKind::WouldBlock) after a timeout. Bytes that were received are lost then.
 pub fn recv_fd(socket: &UnixStream, bytes: &mut [u8]) -> Result<OwnedFd> {
     let (expected, mut received, mut found) = (bytes.len(), 0, Vec::new());
     if expected == 0 {

@@ -13,11 +13,11 @@ use crate::ipc::{BufferDescriptor, ImportedPool, IpcError, PoolName};
 use crate::{Buffer, DeviceCopy, MemoryError, Queue, Result};
 
 impl<T: DeviceCopy> Buffer<T> {
-    /// Its description for another process, which has imported its pool. An imported buffer has that of its maker,
-    /// to be passed on.
+    /// Its description for another process, which has imported its pool. An imported buffer has that of its
+    /// maker, to be passed on.
     ///
-    /// The driver is asked once for each buffer. The descriptor keeps no memory: see [`Buffer::import`] for the time
-    /// that the buffer must be kept.
+    /// The driver is asked once for each buffer. The descriptor keeps no memory: see [`Buffer::import`] for
+    /// the time that the buffer must be kept.
     ///
     /// ```
     /// use warploom::{DevicePool, Driver, PoolOptions};
@@ -36,8 +36,8 @@ impl<T: DeviceCopy> Buffer<T> {
     /// # Errors
     ///
     /// [`IpcError::NotShareable`] unless its memory is that of a pool made with
-    /// [`PoolOptions::shareable`](crate::PoolOptions::shareable), without an adaptor, [`IpcError::Empty`] without
-    /// bytes, and the driver's error.
+    /// [`PoolOptions::shareable`](crate::PoolOptions::shareable), without an adaptor, [`IpcError::Empty`]
+    /// without bytes, and the driver's error.
     #[doc(alias = "cuMemPoolExportPointer")]
     pub fn descriptor(&self) -> Result<BufferDescriptor> {
         let allocation = self.allocation();
@@ -58,8 +58,8 @@ impl<T: DeviceCopy> Buffer<T> {
         }
     }
 
-    /// A buffer of another process, at an address of this process's own. Dropped, it is freed here in the order of
-    /// `queue`; the exporter's buffer stays.
+    /// A buffer of another process, at an address of this process's own. Dropped, it is freed here in the
+    /// order of `queue`; the exporter's buffer stays.
     ///
     /// Imports of one descriptor share a mapping, which the last of them ends.
     ///
@@ -68,18 +68,20 @@ impl<T: DeviceCopy> Buffer<T> {
     /// Without a driver call: [`IpcError::OtherMachine`], [`IpcError::OwnProcess`], [`IpcError::OtherPool`],
     /// [`IpcError::OtherMemory`], [`IpcError::Values`] if the bytes are not a whole number of values,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context,
-    /// [`CaptureError::NotCapturable`](crate::CaptureError::NotCapturable) if it is captured. After it, and without a
-    /// mapping: the driver's error, [`IpcError::BeyondMapping`] for more bytes than it mapped,
-    /// [`IpcError::MappedElsewhere`] for memory of another device, and [`MemoryError::Cast`] for a wrong alignment.
+    /// [`CaptureError::NotCapturable`](crate::CaptureError::NotCapturable) if it is captured. After it, and
+    /// without a mapping: the driver's error, [`IpcError::BeyondMapping`] for more bytes than it mapped,
+    /// [`IpcError::MappedElsewhere`] for memory of another device, and [`MemoryError::Cast`] for a wrong
+    /// alignment.
     ///
     /// # Safety
     ///
-    /// The descriptor is one that [`Buffer::descriptor`] returned in another process, for as many values of a type
-    /// with the same layout; a driver crashes on one that was forged. That process keeps the buffer until this one, and all work that uses it here, is done:
-    /// freed earlier, the memory is handed out again there, and written by both. The buffer's allocation is done in
-    /// its stream, and no process writes the memory without an order to the reads and writes here, made by an
-    /// [`IpcEvent`](crate::ipc::IpcEvent) or by waiting and a message; also not through a second import in this
-    /// process. None of this can be seen from here.
+    /// The descriptor is one that [`Buffer::descriptor`] returned in another process, for as many values of a
+    /// type with the same layout; a driver crashes on one that was forged. That process keeps the buffer
+    /// until this one, and all work that uses it here, is done: freed earlier, the memory is handed out again
+    /// there, and written by both. The buffer's allocation is done in its stream, and no process writes the
+    /// memory without an order to the reads and writes here, made by an [`IpcEvent`](crate::ipc::IpcEvent) or
+    /// by waiting and a message; also not through a second import in this process. None of this can be seen
+    /// from here.
     #[doc(alias = "cuMemPoolImportPointer")]
     pub unsafe fn import(pool: &ImportedPool, descriptor: &BufferDescriptor, queue: &impl Queue) -> Result<Buffer<T>> {
         let (imported, stream) = (&pool.shared, queue.stream());
@@ -91,8 +93,8 @@ impl<T: DeviceCopy> Buffer<T> {
         let address = unsafe { imported.map(descriptor, stream) }?;
         let (bytes, is_pinned) = (descriptor.bytes as usize, imported.is_pinned());
         let resource = AnyOrdered::Imported(Arc::clone(imported));
-        // SAFETY: the memory is mapped there, has as many bytes, and is given back by the allocation, in the order of
-        // the stream.
+        // SAFETY: the memory is mapped there, has as many bytes, and is given back by the allocation, in the
+        // order of the stream.
         let allocation = unsafe { Allocation::ordered((address, bytes), is_pinned, resource, stream.clone()) };
         let align = align_of::<T>();
         if !address.is_multiple_of(align as u64) {

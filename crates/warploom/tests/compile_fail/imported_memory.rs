@@ -1,5 +1,5 @@
-//! Imported pools do not allocate, imports are unsafe and take a stream, and events are recorded once (IPC-2, IPC-10,
-//! EVT-2).
+//! Imported pools do not allocate, imports are unsafe and take a stream, and events are recorded once (IPC-2,
+//! IPC-10, EVT-2).
 
 use warploom::ipc::{BufferDescriptor, EventDescriptor, ImportedPool, IpcEvent};
 use warploom::{Buffer, Context, OrderedResource, Result, Stream};

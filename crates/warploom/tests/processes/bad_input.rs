@@ -5,7 +5,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use warploom::ipc::{BufferDescriptor, IpcError, PoolHandle};
+use proptest::prelude::*;
+use warploom::ipc::{BufferDescriptor, EventDescriptor, IpcError, MemoryHandle, PoolHandle};
 use warploom::{Buffer, DevicePool, Error, PinnedPool};
 use warploom_testkit::{TestResult, driver_tests};
 
@@ -19,6 +20,39 @@ fn ipc<T: std::fmt::Debug>(refused: warploom::Result<T>) -> IpcError {
     match refused {
         Err(Error::Ipc(error)) => error,
         other => panic!("{other:?}"),
+    }
+}
+
+proptest! {
+    /// IPC-10: any bytes, as they are and with a right start and checksum, are read or refused, and what is
+    /// read is written as it was.
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let fd = || OwnedFd::from(UnixStream::pair().expect("file descriptors are left").0);
+        let read = |bytes: &[u8]| {
+            let read = [
+                BufferDescriptor::from_bytes(bytes).map(|read| read.to_bytes().to_vec()),
+                PoolHandle::from_parts(fd(), bytes).map(|read| read.to_bytes().to_vec()),
+                MemoryHandle::from_parts(fd(), bytes).map(|read| read.to_bytes().to_vec()),
+                EventDescriptor::from_bytes(bytes).map(|read| read.to_bytes().to_vec()),
+            ];
+            read.into_iter().find_map(Result::ok)
+        };
+        if let Some(written) = read(&bytes) {
+            prop_assert_eq!(&written, &bytes);
+        }
+        let lengths = [PoolHandle::LEN, BufferDescriptor::LEN, EventDescriptor::LEN, MemoryHandle::LEN];
+        for (kind, length) in (1..).zip(lengths) {
+            let mut record = vec![0; length];
+            record.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
+            // Device memory, which every kind can have.
+            let record = forged(record, 0, &[b'W', b'L', b'i', b'p', 1, 0, kind, 1]);
+            match read(&record) {
+                Some(written) => prop_assert_eq!(&written, &record),
+                // Sizes that no memory has.
+                None => prop_assert_eq!(kind, 4),
+            }
+        }
     }
 }
 
@@ -167,8 +201,8 @@ driver_tests! {
         assert_eq!(gone, IpcError::Closed { received: 0, expected: PoolHandle::LEN });
     }
 
-    /// Forged export data, with a right checksum. A real driver crashes on some of it, which is why imports are
-    /// unsafe; the simulator refuses it, or maps other memory of the same pool.
+    /// Forged export data, with a right checksum. A real driver crashes on some of it, which is why imports
+    /// are unsafe; the simulator refuses it, or maps other memory of the same pool.
     sim fn forged_export_data_is_never_an_access_outside(driver) {
         let (context, child) = (driver.device(0)?.context()?, start(driver, "export")?);
         let stream = context.stream()?;

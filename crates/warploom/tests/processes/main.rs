@@ -1,5 +1,5 @@
-//! Memory and events between processes: this test exports, and children that it starts import, or the other way
-//! round.
+//! Memory and events between processes: this test exports, and children that it starts import, or the other
+//! way round.
 #![cfg(unix)]
 #![expect(unsafe_code, reason = "imports memory of other processes")]
 

@@ -15,7 +15,8 @@ const LEN: usize = 5000;
 /// The long soak.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Imports, reads and drops buffers of the parent, each of which is full of its number, as often as it is told.
+/// Imports, reads and drops buffers of the parent, each of which is full of its number, as often as it is
+/// told.
 pub(crate) fn churn(driver: &below::driver::Driver, parent: &Channel) -> TestResult {
     let (driver, context, stream) = open(driver)?;
     let (leaks, other) = (Leaks::track(&driver), context.stream()?);

@@ -49,8 +49,8 @@ pub(crate) fn send(channel: &Channel, pool: &DevicePool, buffer: &Buffer<u32>) -
     channel.send(&buffer.descriptor()?.to_bytes(), &[])
 }
 
-/// Imports a buffer of another process of the test, which keeps it until it is told, and writes it at other times
-/// only.
+/// Imports a buffer of another process of the test, which keeps it until it is told, and writes it at other
+/// times only.
 pub(crate) fn import(pool: &ImportedPool, of: &BufferDescriptor, stream: &Stream) -> warploom::Result<Buffer<u32>> {
     // SAFETY: the tests send only descriptors of buffers that their processes keep.
     unsafe { Buffer::import(pool, of, stream) }

@@ -11,11 +11,11 @@ use warploom_testkit::{MACHINE, TestResult};
 
 use crate::support::{import, receive_descriptor, receive_handle};
 
-/// Sweeps a scenario, also with calls that fail after their effect. Putting back the current context is done in a
-/// `drop`, which can tell nobody; `more` names what else is.
+/// Sweeps a scenario, also with calls that fail after their effect. Putting back the current context is done
+/// in a `drop`, which can tell nobody; `more` names what else is.
 ///
-/// A driver keeps an imported pool while its memory is mapped: so a pool is left where memory is that was mapped by a
-/// call that failed, or could not be freed.
+/// A driver keeps an imported pool while its memory is mapped: so a pool is left where memory is that was
+/// mapped by a call that failed, or could not be freed.
 fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>) -> TestResult {
     let maps = [("cuMemFreeAsync", Failing::Once), ("cuMemPoolImportPointer", Failing::AfterEffect)];
     for mode in [Mode::Deterministic(Order::Lazy), Mode::Threads] {

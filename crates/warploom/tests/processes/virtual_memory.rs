@@ -83,7 +83,8 @@ driver_tests! {
         drop(calls);
     }
 
-    /// Sizes that are not the memory's, a file descriptor that is not one of memory, and the memory's own process.
+    /// Sizes that are not the memory's, a file descriptor that is not one of memory, and the memory's own
+    /// process.
     fn a_wrong_memory_handle_is_refused_and_maps_nothing(driver) {
         let (context, child) = (driver.device(0)?.context()?, start(driver, "export_memory")?);
         let (stream, memory) = (context.stream()?, VirtualMemory::new(&context)?);

@@ -16,6 +16,8 @@ mod memory;
 mod ordering;
 mod orders;
 mod pool;
+#[cfg(unix)]
+mod processes;
 mod races;
 mod resources;
 mod what_if;
@@ -50,6 +52,10 @@ pub(crate) fn report(opened: &Opened) -> Tour {
     if several {
         steps.push(step("Several devices", journey::visit(driver)));
     }
+    #[cfg(unix)]
+    if processes::are_possible(driver) {
+        steps.push(step("Several processes", processes::visit(driver)));
+    }
     steps.push(step("A kernel on every device", kernels::visit(driver)));
     steps.push(step("Captured, and kept", capture::visit(driver)));
     if graphs::has_conditions(driver) {
@@ -64,6 +70,18 @@ pub(crate) fn report(opened: &Opened) -> Tour {
     }
     let passed = steps.iter().all(Step::passed);
     Tour { driver: opened.report.clone(), steps, driver_calls: calls.total(), passed }
+}
+
+/// The part of a worker of the tour, if this process is one: its success.
+#[cfg(unix)]
+pub(crate) fn work(opened: &Opened) -> Option<Result<(), Box<dyn std::error::Error>>> {
+    processes::work(&opened.driver)
+}
+
+/// There are no workers.
+#[cfg(not(unix))]
+pub(crate) fn work(_opened: &Opened) -> Option<Result<(), Box<dyn std::error::Error>>> {
+    None
 }
 
 fn step(name: &'static str, result: StepResult) -> Step {

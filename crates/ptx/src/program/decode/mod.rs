@@ -13,6 +13,7 @@ use crate::lanes::Row;
 use crate::program::constants::Constants;
 use crate::syntax::{self, Module};
 
+mod address;
 mod arithmetic;
 mod assigned;
 mod atomic;

@@ -6,7 +6,7 @@ use super::super::compute::{Compute, Int};
 use super::super::operation::{AccessForm, Change, Operation, PairAtomic};
 use super::super::slot::Slot;
 use super::super::space::Space;
-use super::memory::Position;
+use super::address::Position;
 use super::operand::kind;
 use super::scope::{File, Symbol};
 use super::{Decoded, Decoder, Why};

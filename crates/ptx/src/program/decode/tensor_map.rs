@@ -20,7 +20,7 @@ use super::super::compute::{Cast, Compute, Int};
 use super::super::operation::{AccessForm, Operation};
 use super::super::slot::Slot;
 use super::super::space::Space;
-use super::memory::Position;
+use super::address::Position;
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::syntax::{Features, Instruction, Operand, ScalarType};
 

@@ -1,8 +1,6 @@
 //! Events of other processes: cuIpcGetEventHandle and cuIpcOpenEventHandle.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use std::sync::Arc;
-
 use warploom_sys::types::{CUevent, CUevent_st, CUipcEventHandle};
 
 use super::{from_c, refuse_own, to_c};
@@ -11,13 +9,7 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_HANDLE, MAP_FAILED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::event::Event;
-use crate::memory::{BlockPart, IpcHandle, SharedRecords, Side};
-
-/// The records of a new event for several processes.
-pub(crate) fn share_event(call: &Call<'_>, device: u16) -> Status<Arc<SharedRecords>> {
-    let created = SharedRecords::create(call.core().digest(), call.shared_device(Side::Device(device)));
-    created.map_err(|error| call.refuse(OUT_OF_MEMORY, format!("the system has no file for a shared event: {error}")))
-}
+use crate::memory::{BlockPart, IpcHandle, SharedRecords};
 
 pub(crate) fn cuIpcGetEventHandle(call: &Call<'_>, out: Ptr<CUipcEventHandle>, event: Ptr<CUevent_st>) -> Status {
     out.required()?;

@@ -6,7 +6,7 @@
 mod event;
 mod memory;
 
-pub(crate) use event::{cuIpcGetEventHandle, cuIpcOpenEventHandle, share_event};
+pub(crate) use event::{cuIpcGetEventHandle, cuIpcOpenEventHandle};
 pub(crate) use memory::{cuIpcCloseMemHandle, cuIpcGetMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2};
 
 use std::ffi::c_char;

@@ -344,8 +344,8 @@ impl Drop for DriverPool {
         let _relaxed = RelaxedMode::new(self.context.driver());
         // If the grants cannot be taken back, the pool ends all the same.
         self.revoke().unwrap_or_default();
-        // SAFETY: `raw` came from the driver for this value to destroy. No buffer is left, since each holds its
-        // pool; frees that are still enqueued are finished by the driver.
+        // SAFETY: `raw` came from the driver for this value to destroy. No buffer is left, since each holds
+        // its pool; frees that are still enqueued are finished by the driver.
         let destroy = || unsafe { self.context.driver().cuMemPoolDestroy(self.as_raw()) };
         #[cfg(not(unix))]
         let destroyed = destroy();

@@ -1,7 +1,8 @@
 //! Memory of imported pools: mappings of buffers of another process.
 //!
-//! The driver maps a buffer once for each process, and its first free ends the mapping. So imports of one buffer
-//! share a mapping here, which the last of them frees, after the streams on which the others would have been freed.
+//! The driver maps a buffer once for each process, and its first free ends the mapping. So imports of one
+//! buffer share a mapping here, which the last of them frees, after the streams on which the others would
+//! have been freed.
 #![expect(unsafe_code, reason = "maps memory of other processes")]
 
 use std::collections::HashMap;
@@ -190,8 +191,8 @@ unsafe impl StreamOrdered for Imported {
             // Without an event, waiting on the host is slow and correct.
             stream.follow(&other).or_else(|_| other.drain())?;
         }
-        // With the lock, so that an import of the same buffer comes before or after. SAFETY: no import is left, and
-        // every use of them is ordered before.
+        // With the lock, so that an import of the same buffer comes before or after. SAFETY: no import is
+        // left, and every use of them is ordered before.
         unsafe { self.pool.deallocate_raw(address, bytes, stream) }
     }
 

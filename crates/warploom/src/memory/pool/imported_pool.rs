@@ -15,8 +15,8 @@ use crate::{Context, Driver, PeerSet, Result, Uuid};
 /// [`PinnedPool::import`](crate::PinnedPool::import).
 ///
 /// It cannot allocate, and so is no [`OrderedResource`](crate::OrderedResource); buffers come from
-/// [`Buffer::import`](crate::Buffer::import). A clone is another handle to the same pool, which ends with its last
-/// handle and buffer; the exporter's pool does not.
+/// [`Buffer::import`](crate::Buffer::import). A clone is another handle to the same pool, which ends with its
+/// last handle and buffer; the exporter's pool does not.
 #[derive(Clone)]
 pub struct ImportedPool {
     pub(in crate::memory) shared: Arc<Imported>,
@@ -65,7 +65,8 @@ impl ImportedPool {
         self.shared.pool().as_raw()
     }
 
-    /// The other devices that may use its memory in this process: none at first, and never those of the exporter.
+    /// The other devices that may use its memory in this process: none at first, and never those of the
+    /// exporter.
     #[must_use]
     pub fn peers(&self) -> PeerSet<'_> {
         self.shared.pool().peers()

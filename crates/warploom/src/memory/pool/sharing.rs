@@ -35,8 +35,8 @@ pub(super) fn check_support(context: &Context, handle_types: CUmemAllocationHand
 /// The longest that an import waits for another thread to end the last import of the same pool.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Imported pools of a driver by their identity, as long as they exist. The driver has one pool for all imports of
-/// it, which must not be imported while it is destroyed.
+/// Imported pools of a driver by their identity, as long as they exist. The driver has one pool for all
+/// imports of it, which must not be imported while it is destroyed.
 #[derive(Default)]
 struct Registry {
     pools: Mutex<HashMap<Uuid, Weak<Imported>>>,
@@ -132,8 +132,8 @@ fn another_handle(pool: &DriverPool, resource: &'static str) -> Result<PoolHandl
 }
 
 impl DevicePool {
-    /// A handle of the pool for another process: another file descriptor each time, and the same UUID. No driver
-    /// call: a pool that can be shared is exported when it is made.
+    /// A handle of the pool for another process: another file descriptor each time, and the same UUID. No
+    /// driver call: a pool that can be shared is exported when it is made.
     ///
     /// ```
     /// use warploom::{DevicePool, Driver, PoolOptions};
@@ -150,23 +150,25 @@ impl DevicePool {
     ///
     /// # Errors
     ///
-    /// [`IpcError::NotShareable`] unless it was made with [`PoolOptions::shareable`](crate::PoolOptions::shareable),
-    /// and those of [`PoolHandle::try_clone`].
+    /// [`IpcError::NotShareable`] unless it was made with
+    /// [`PoolOptions::shareable`](crate::PoolOptions::shareable), and those of [`PoolHandle::try_clone`].
     #[doc(alias = "cuMemPoolExportToShareableHandle")]
     pub fn export(&self) -> Result<PoolHandle> {
         another_handle(&self.shared, "a DevicePool")
     }
 
-    /// Imports a pool of another process, for buffers of it to be [imported](crate::Buffer::import) in this context.
-    /// A pool that is imported already is returned again, without a driver call.
+    /// Imports a pool of another process, for buffers of it to be [imported](crate::Buffer::import) in this
+    /// context. A pool that is imported already is returned again, without a driver call.
     ///
-    /// The devices that may use its memory are set for each process: those of the exporter are not carried over.
+    /// The devices that may use its memory are set for each process: those of the exporter are not carried
+    /// over.
     ///
     /// # Errors
     ///
-    /// Without a driver call: [`IpcError::OtherMachine`], [`IpcError::OwnProcess`], [`IpcError::OtherMemory`] for a
-    /// pool of page-locked memory, [`IpcError::OtherDevice`], [`IpcError::OtherContext`] if it is imported for
-    /// another context, [`IpcError::Ending`] while a capture keeps an import that was dropped. And the driver's error, also for a file descriptor that is not one of a pool.
+    /// Without a driver call: [`IpcError::OtherMachine`], [`IpcError::OwnProcess`], [`IpcError::OtherMemory`]
+    /// for a pool of page-locked memory, [`IpcError::OtherDevice`], [`IpcError::OtherContext`] if it is
+    /// imported for another context, [`IpcError::Ending`] while a capture keeps an import that was dropped.
+    /// And the driver's error, also for a file descriptor that is not one of a pool.
     #[doc(alias = "cuMemPoolImportFromShareableHandle")]
     pub fn import(context: &Context, handle: PoolHandle) -> Result<ImportedPool> {
         import(context, handle, SharedMemory::Device)

@@ -37,9 +37,9 @@ impl VirtualMemory {
     /// # Errors
     ///
     /// [`IpcError::NotShareable`] unless this resource was made with
-    /// [`VirtualOptions::shareable`](crate::VirtualOptions::shareable), [`MemoryError::OtherResource`] unless the
-    /// buffer was allocated here, [`IpcError::Empty`] without bytes, [`IpcError::Pieces`] for one that has grown, and
-    /// the driver's error.
+    /// [`VirtualOptions::shareable`](crate::VirtualOptions::shareable), [`MemoryError::OtherResource`] unless
+    /// the buffer was allocated here, [`IpcError::Empty`] without bytes, [`IpcError::Pieces`] for one that
+    /// has grown, and the driver's error.
     #[doc(alias = "cuMemExportToShareableHandle")]
     pub fn export<T: DeviceCopy>(&self, buffer: &Buffer<T>) -> Result<MemoryHandle> {
         let (shared, device) = (&self.shared, self.context().device());
@@ -69,8 +69,8 @@ impl VirtualMemory {
         Ok(MemoryHandle::new(fd, MemoryName { origin, device: uuid, bytes, mapped }))
     }
 
-    /// A buffer with memory of another process, mapped at addresses of this resource, for the devices that it is
-    /// for. The memory stays until the last process has dropped it.
+    /// A buffer with memory of another process, mapped at addresses of this resource, for the devices that it
+    /// is for. The memory stays until the last process has dropped it.
     ///
     /// ```no_run
     /// use std::os::unix::net::UnixStream;
@@ -86,15 +86,17 @@ impl VirtualMemory {
     ///
     /// # Errors
     ///
-    /// Without a driver call: [`IpcError::OtherMachine`], [`IpcError::OwnProcess`], [`IpcError::OtherDevice`], and
-    /// [`IpcError::Values`] if the bytes are not a whole number of values. And the driver's error: for a file
-    /// descriptor that is not one of memory, and for more bytes than the memory has. Then nothing is mapped.
+    /// Without a driver call: [`IpcError::OtherMachine`], [`IpcError::OwnProcess`],
+    /// [`IpcError::OtherDevice`], and [`IpcError::Values`] if the bytes are not a whole number of values. And
+    /// the driver's error: for a file descriptor that is not one of memory, and for more bytes than the
+    /// memory has. Then nothing is mapped.
     ///
     /// # Safety
     ///
-    /// The handle is one that [`VirtualMemory::export`] returned in another process, for as many values of a type
-    /// with the same layout. No process writes the memory without an order to the reads and writes here, made by an
-    /// [`IpcEvent`](crate::ipc::IpcEvent) or by waiting and a message. This cannot be seen from here.
+    /// The handle is one that [`VirtualMemory::export`] returned in another process, for as many values of a
+    /// type with the same layout. No process writes the memory without an order to the reads and writes here,
+    /// made by an [`IpcEvent`](crate::ipc::IpcEvent) or by waiting and a message. This cannot be seen from
+    /// here.
     #[doc(alias = "cuMemImportFromShareableHandle")]
     pub unsafe fn import<T: DeviceCopy>(&self, handle: MemoryHandle) -> Result<Buffer<T>> {
         let (shared, device) = (&self.shared, self.context().device());
