@@ -1,14 +1,14 @@
 //! Memory pools between processes: export and import of pools and of their memory.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::ptr::{null_mut, without_provenance_mut};
+use std::ptr::null_mut;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::process::Channel;
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{Gate, Primary, Stream, TestResult, answers, call, driver_tests};
 
-use crate::support::{DESCRIPTOR, as_handle, fill, foreign_files, owned, read, read_code, start};
+use crate::support::{DESCRIPTOR, as_handle, fill, owned, read, read_code, start};
 
 pub(crate) const DEVICE: CUmemLocation = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0);
 const NODE: CUmemLocation = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA, 0);
@@ -372,41 +372,5 @@ driver_tests! {
         stream.synchronize()?;
         call!(driver.cuMemPoolDestroy(imported))?;
         call!(driver.cuMemPoolDestroy(pool))?;
-    }
-
-    fn a_file_that_is_no_pool_is_refused(driver) {
-        let _primary = Primary::of(driver, 0)?;
-        let mut pool = null_mut();
-        answers!(
-            driver.cuMemPoolImportFromShareableHandle(&mut pool, null_mut(), DESCRIPTOR, 0),
-            CUDA_ERROR_INVALID_VALUE
-        );
-        for number in [999, usize::MAX] {
-            let handle = without_provenance_mut(number);
-            answers!(
-                driver.cuMemPoolImportFromShareableHandle(&mut pool, handle, DESCRIPTOR, 0),
-                CUDA_ERROR_UNKNOWN
-            );
-        }
-        for file in foreign_files()? {
-            answers!(
-                driver.cuMemPoolImportFromShareableHandle(&mut pool, as_handle(&file), DESCRIPTOR, 0),
-                CUDA_ERROR_UNKNOWN
-            );
-        }
-        let own = create(driver, DEVICE)?;
-        let file = export(driver, own)?;
-        let mut physical = 0;
-        answers!(
-            driver.cuMemImportFromShareableHandle(&mut physical, as_handle(&file), DESCRIPTOR),
-            CUDA_ERROR_NOT_SUPPORTED
-        );
-        let none = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
-        answers!(
-            driver.cuMemPoolImportFromShareableHandle(&mut pool, as_handle(&file), none, 0),
-            CUDA_ERROR_INVALID_VALUE
-        );
-        assert!(pool.is_null());
-        call!(driver.cuMemPoolDestroy(own))?;
     }
 }

@@ -1,6 +1,7 @@
-//! Export data and access of pools: bad data, freed memory, grants, leaks.
+//! Export data and files of pools: bad data, freed memory, grants, leaks.
 
 use std::collections::BTreeSet;
+use std::ptr::{null_mut, without_provenance_mut};
 
 use proptest::prelude::*;
 use warploom_testkit::sim::topology::Topology;
@@ -9,8 +10,45 @@ use warploom_testkit::sys::types::*;
 use warploom_testkit::{Primary, Stream, TestResult, answers, call, code_of, driver_tests, open};
 
 use crate::pool::{DEVICE, create, export, export_data, import_data, import_from, take};
+use crate::support::{DESCRIPTOR, as_handle, foreign_files};
 
 driver_tests! {
+    fn a_file_that_is_no_pool_is_refused(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let mut pool = null_mut();
+        answers!(
+            driver.cuMemPoolImportFromShareableHandle(&mut pool, null_mut(), DESCRIPTOR, 0),
+            CUDA_ERROR_INVALID_VALUE
+        );
+        for number in [999, usize::MAX] {
+            let handle = without_provenance_mut(number);
+            answers!(
+                driver.cuMemPoolImportFromShareableHandle(&mut pool, handle, DESCRIPTOR, 0),
+                CUDA_ERROR_UNKNOWN
+            );
+        }
+        for file in foreign_files()? {
+            answers!(
+                driver.cuMemPoolImportFromShareableHandle(&mut pool, as_handle(&file), DESCRIPTOR, 0),
+                CUDA_ERROR_UNKNOWN
+            );
+        }
+        let own = create(driver, DEVICE)?;
+        let file = export(driver, own)?;
+        let mut physical = 0;
+        answers!(
+            driver.cuMemImportFromShareableHandle(&mut physical, as_handle(&file), DESCRIPTOR),
+            CUDA_ERROR_NOT_SUPPORTED
+        );
+        let none = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
+        answers!(
+            driver.cuMemPoolImportFromShareableHandle(&mut pool, as_handle(&file), none, 0),
+            CUDA_ERROR_INVALID_VALUE
+        );
+        assert!(pool.is_null());
+        call!(driver.cuMemPoolDestroy(own))?;
+    }
+
     fn memory_is_exported_at_its_start_and_after_its_pool(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
