@@ -15,13 +15,28 @@ impl World {
         self.pools.insert(pool)
     }
 
-    /// The pool that a shared object has been imported as, if it is not destroyed.
-    pub(crate) fn imported_pool(&self, id: u128) -> Option<PoolHandle> {
+    /// Counts one more import of the pool that a shared object has been imported as, if it is not destroyed.
+    pub(crate) fn import_again(&mut self, id: u128) -> Option<PoolHandle> {
         let is_it = |pool: &Pool| match &pool.sharing {
             Sharing::Imported(imported) => !pool.destroyed && imported.object().header().id == id,
             Sharing::Private | Sharing::Exportable(_) => false,
         };
-        self.pools.iter().find(|(_, pool)| is_it(pool)).map(|(handle, _)| handle)
+        let handle = self.pools.iter().find(|(_, pool)| is_it(pool)).map(|(handle, _)| handle)?;
+        if let Some(Sharing::Imported(imported)) = self.pools.get_mut(handle).map(|pool| &mut pool.sharing) {
+            imported.imports += 1;
+        }
+        Some(handle)
+    }
+
+    /// Takes one import of a pool back, if it is not the last.
+    pub(crate) fn forget_import(&mut self, handle: PoolHandle) -> bool {
+        match self.pools.get_mut(handle).map(|pool| &mut pool.sharing) {
+            Some(Sharing::Imported(imported)) if imported.imports > 1 => {
+                imported.imports -= 1;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// The address of memory that has been imported into a pool, if it is not freed.

@@ -246,7 +246,7 @@ driver_tests! {
         call!(driver.cuMemPoolDestroy(pool))?;
     }
 
-    fn pools_and_memory_that_are_imported_twice_are_one_import(driver) {
+    fn a_pool_that_is_imported_twice_is_destroyed_twice_and_its_memory_freed_once(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
         let pool = create(driver, DEVICE)?;
@@ -272,8 +272,11 @@ driver_tests! {
         gate.hold(stream.raw)?;
         call!(driver.cuMemFreeAsync(other, stream.raw))?;
         call!(driver.cuMemPoolDestroy(imported))?;
+        // The other import is there as long as memory of it is.
+        answers!(driver.cuMemPoolDestroy(imported), CUDA_ERROR_INVALID_VALUE);
         gate.open();
         stream.synchronize()?;
+        call!(driver.cuMemPoolDestroy(imported))?;
         call!(driver.cuMemFreeAsync(first, stream.raw))?;
         call!(driver.cuMemFreeAsync(second, stream.raw))?;
         stream.synchronize()?;

@@ -83,6 +83,9 @@ pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>) -
     if world.pools().get(handle).is_some_and(|pool| pool.is_default) {
         return Err(call.refuse(INVALID_VALUE, "a default pool cannot be destroyed"));
     }
+    if world.forget_import(handle) {
+        return Ok(());
+    }
     if let Some(Sharing::Imported(imported)) = world.pools().get(handle).map(|pool| &pool.sharing)
         && imported.allocations > 0
     {

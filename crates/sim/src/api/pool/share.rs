@@ -104,7 +104,7 @@ pub(crate) fn cuMemPoolImportFromShareableHandle(
     let home = home_of(call, object.header())
         .ok_or_else(|| call.refuse(CUresult::CUDA_ERROR_UNKNOWN, "the header of the shared object is damaged"))?;
     let mut world = call.world();
-    let known = world.imported_pool(object.header().id);
+    let known = world.import_again(object.header().id);
     let added = known.or_else(|| world.import_pool(object, home));
     let pool = added.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "all handles of pools are used"))?;
     out.write(pool.as_raw())

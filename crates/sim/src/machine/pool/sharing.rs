@@ -105,6 +105,8 @@ pub(crate) struct Imported {
     chunks: BTreeMap<u64, u64>,
     /// The number of imported allocations that are not freed.
     pub(crate) allocations: u64,
+    /// The number of imports that are not destroyed; all have one handle.
+    pub(crate) imports: u64,
 }
 
 /// The reason why export data cannot be imported.
@@ -123,7 +125,7 @@ pub(crate) enum PointerError {
 
 impl Imported {
     pub(crate) fn new(object: SharedObject) -> Self {
-        Self { object, chunks: BTreeMap::new(), allocations: 0 }
+        Self { object, chunks: BTreeMap::new(), allocations: 0, imports: 1 }
     }
 
     pub(crate) fn object(&self) -> &SharedObject {
