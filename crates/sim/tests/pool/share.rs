@@ -38,7 +38,9 @@ driver_tests! {
 }
 
 driver_tests! {
-    fn a_pool_for_fabric_handles_is_created_and_not_exported(driver) {
+    // An H200 answers so to one export by a process; at more of them, or when the pools are destroyed, it
+    // crashes.
+    sim fn a_pool_for_fabric_handles_is_created_and_not_exported(driver) {
         let _primary = Primary::of(driver, 0)?;
         let mut bytes = [0_u8; 64];
         let out = bytes.as_mut_ptr().cast();
