@@ -28,8 +28,8 @@ pub trait Work: Send + Sized + 'static {
     /// progress.
     fn polls(&self) -> bool;
 
-    /// `true` if another process can still end the wait of work that [polls](Self::polls), so that a long wait
-    /// is no deadlock.
+    /// `true` if another process can still end the wait of work that [polls](Self::polls), so that a long
+    /// wait is no deadlock.
     fn waits_for_process(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
 //! Tests with several processes: children that run a part of the test binary, and a channel to each.
 //!
-//! A test binary names its parts in one test, the *entry*. In the test run itself the entry does nothing; in a
-//! child it runs the part that the parent asked for:
+//! A test binary names its parts in one test, the *entry*. In the test run itself the entry does nothing; in
+//! a child it runs the part that the parent asked for:
 //!
 //! ```text
 //! #[test]
@@ -18,9 +18,9 @@
 //! }
 //! ```
 //!
-//! The child uses the kind of driver that the parent's test uses: a simulated machine of the same description,
-//! or the GPU. A child ends with the test: it is killed when its [`Child`] is dropped, when the thread that
-//! started it ends, and after a minute. Every wait has a deadline.
+//! The child uses the kind of driver that the parent's test uses: a simulated machine of the same
+//! description, or the GPU. A child ends with the test: it is killed when its [`Child`] is dropped, when the
+//! thread that started it ends, and after a minute. Every wait has a deadline.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

@@ -26,7 +26,8 @@ fn setup(driver: &Driver) -> TestResult<(Context, Stream)> {
     Ok((context, stream))
 }
 
-/// Calls `scope` on another thread while the stream is held up. Returns its answer, and `true` if it has waited.
+/// Calls `scope` on another thread while the stream is held up. Returns its answer, and `true` if it has
+/// waited.
 fn while_held_up<R: Send>(stream: &Stream, scope: impl FnOnce() -> R + Send) -> TestResult<(R, bool)> {
     let gate = Gate::close(stream)?;
     let is_open = AtomicBool::new(false);

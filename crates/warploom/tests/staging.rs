@@ -188,8 +188,8 @@ driver_tests! {
         }
     }
 
-    /// An upload is a copy for each piece and a record. A download is a copy for each piece, a record and a wait
-    /// for each but the last, and a wait for the stream.
+    /// An upload is a copy for each piece and a record. A download is a copy for each piece, a record and a
+    /// wait for each but the last, and a wait for the stream.
     fn staged_copies_make_few_driver_calls(driver) {
         let (_, stream, pool) = setup(driver)?;
         let mut host = values(MIB / 4);

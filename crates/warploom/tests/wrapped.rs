@@ -1,4 +1,5 @@
-//! Memory of a resource that was allocated by its address: wrapped, refused, and freed; and the kinds of memory.
+//! Memory of a resource that was allocated by its address: wrapped, refused, and freed; and the kinds of
+//! memory.
 #![expect(unsafe_code, reason = "wraps memory by its address, and gives it back")]
 
 mod spy;

@@ -31,8 +31,8 @@ impl<S: State> Runner<S> {
         step
     }
 
-    /// Changes the state while no work runs: work that has begun ends its slice first, and none begins. Code of
-    /// the program may run.
+    /// Changes the state while no work runs: work that has begun ends its slice first, and none begins. Code
+    /// of the program may run.
     pub fn quiesce<R>(&self, state: &mut Guard<'_, S>, change: impl FnOnce(&mut S) -> R) -> R {
         self.holds.fetch_add(1, Ordering::Relaxed);
         let _hold = Hold { holds: &self.holds, quiet: &self.quiet };
@@ -42,8 +42,9 @@ impl<S: State> Runner<S> {
         change(state)
     }
 
-    /// Runs what ops need, as far as that goes without a wait, on a runner without executors. Returns `true` if
-    /// they are done. For ops that are waited for outside of this process, which takes no part in running them.
+    /// Runs what ops need, as far as that goes without a wait, on a runner without executors. Returns `true`
+    /// if they are done. For ops that are waited for outside of this process, which takes no part in running
+    /// them.
     pub fn flush(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
         let are_done = |state: &mut Guard<'_, S>| targets.iter().all(|target| state.engine().is_done(*target));
         if self.mode == Mode::Threads {

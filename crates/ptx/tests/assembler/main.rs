@@ -38,8 +38,8 @@ fn is_undocumented(candidate: &str) -> bool {
         || !candidate.starts_with("vmad") && candidate.contains("-%r2, -%r3")
 }
 
-/// Volatile accesses to local memory: the assembler takes them in texts of PTX 9.1, as NVRTC writes them, and these
-/// are of 8.7. The decoder asks for no version.
+/// Volatile accesses to local memory: the assembler takes them in texts of PTX 9.1, as NVRTC writes them, and
+/// these are of 8.7. The decoder asks for no version.
 const NEWER: [&str; 8] = [
     "ld.volatile.local.u32 %r1, [%q9];",
     "st.volatile.local.u32 [%q9], %r1;",

@@ -31,8 +31,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Opens the object behind a handle that a program passed. A handle of the type for file descriptors is the
-    /// descriptor itself, in the place of a pointer.
+    /// Opens the object behind a handle that a program passed. A handle of the type for file descriptors is
+    /// the descriptor itself, in the place of a pointer.
     pub(super) fn open_shared(
         &self,
         handle: Ptr<c_void>,

@@ -127,9 +127,9 @@ impl World {
         self.memory.insert(allocation);
     }
 
-    /// Compares accesses to an allocation with those of other processes from now on, if the machine checks. The
-    /// allocation starts at an offset of the memory of a shared object. Other processes learn the accesses so
-    /// far that the host does not know to be over.
+    /// Compares accesses to an allocation with those of other processes from now on, if the machine checks.
+    /// The allocation starts at an offset of the memory of a shared object. Other processes learn the
+    /// accesses so far that the host does not know to be over.
     pub(crate) fn track_shared(&mut self, base: u64, journal: Option<Journal>, offset: u64) {
         let World { memory, virtual_memory, engine, processes, .. } = self;
         let (Some(journal), Some(allocation)) = (journal, memory.at_mut(base)) else { return };

@@ -14,8 +14,8 @@ use crate::machine::world::{Work, World};
 use crate::memory::PendingRecord;
 
 impl World {
-    /// Tells processes that wait for the next record of an event what comes before it, if the machine checks. The
-    /// records of other processes still count, so what comes before them stays.
+    /// Tells processes that wait for the next record of an event what comes before it, if the machine checks.
+    /// The records of other processes still count, so what comes before them stays.
     pub(super) fn publish_clock(&mut self, queue: QueueId, handle: EventHandle) {
         let shared = self.events.get(handle).and_then(|event| event.shared.clone());
         if let Some(shared) = shared.filter(|_| self.checker.is_on()) {

@@ -85,8 +85,8 @@ impl World {
         Ok(base)
     }
 
-    /// Counts one reference to imported memory less. Returns `true` if that was the last one, `None` if there is
-    /// no imported memory at the address.
+    /// Counts one reference to imported memory less. Returns `true` if that was the last one, `None` if there
+    /// is no imported memory at the address.
     pub(crate) fn release_imported(&mut self, base: u64) -> Option<bool> {
         let Allocation { backing: Backing::Imported(imported), .. } = self.memory.at_mut(base)? else { return None };
         if imported.references > 1 {

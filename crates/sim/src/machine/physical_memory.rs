@@ -23,8 +23,8 @@ impl World {
         &mut self.virtual_memory
     }
 
-    /// Adds a physical allocation with one reference, in a shared object if it can be exported; fails with the
-    /// reason.
+    /// Adds a physical allocation with one reference, in a shared object if it can be exported; fails with
+    /// the reason.
     pub(crate) fn add_physical(
         &mut self,
         size: u64,
@@ -67,8 +67,8 @@ impl World {
         added
     }
 
-    /// Compares accesses through a mapping, which starts at `base`, with those of other processes, if they can
-    /// have the physical allocation.
+    /// Compares accesses through a mapping, which starts at `base`, with those of other processes, if they
+    /// can have the physical allocation.
     pub(crate) fn track_shared_mapping(&mut self, base: u64, offset: u64) {
         let journal = self.virtual_memory.shared_object(offset).and_then(Journal::of);
         self.track_shared(base, journal, 0);

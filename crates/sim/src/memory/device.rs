@@ -129,8 +129,8 @@ impl DeviceMemory {
         }
     }
 
-    /// Lets other processes open an allocation: the memory of its block moves into a shared object, where it is.
-    /// Nothing else touches the memory meanwhile.
+    /// Lets other processes open an allocation: the memory of its block moves into a shared object, where it
+    /// is. Nothing else touches the memory meanwhile.
     pub(crate) fn share(
         &mut self,
         (address, bytes, generation): (u64, u64, u32),

@@ -12,7 +12,8 @@ use super::shared_blocks::part_at;
 use super::shared_object::{OpenError, SharedDevice, SharedKind, SharedObject};
 use super::window::Window;
 
-/// The blocks, and address space of those that were closed: an op that outlives its memory may still write there.
+/// The blocks, and address space of those that were closed: an op that outlives its memory may still write
+/// there.
 #[derive(Default)]
 pub(crate) struct ImportedMemory {
     blocks: BTreeMap<u64, ImportedBlock>,
@@ -62,13 +63,15 @@ pub(crate) enum ImportError {
 }
 
 impl ImportedMemory {
-    /// The part of a block that a handle names, if the block is mapped already. The exporter may have freed it.
+    /// The part of a block that a handle names, if the block is mapped already. The exporter may have freed
+    /// it.
     pub(crate) fn find(&self, handle: &IpcHandle) -> Option<ImportedPart> {
         let block = self.blocks.values().find(|block| block.object.header().id == handle.locator.id)?;
         block.part(handle.part).ok()
     }
 
-    /// Maps the block of a handle, if it is not mapped yet. The part becomes open with [`ImportedMemory::opened`].
+    /// Maps the block of a handle, if it is not mapped yet. The part becomes open with
+    /// [`ImportedMemory::opened`].
     pub(crate) fn map(
         &mut self,
         handle: &IpcHandle,

@@ -1,9 +1,9 @@
 //! Blocks of device memory that other processes can open.
 //!
-//! The first handle of an allocation moves its whole block into a shared object, because the driver shares blocks
-//! of 2 MiB. The addresses stay. The object's words say which allocations of the block have handles, so that the
-//! handle of a freed one, and one that claims more bytes, is refused: two words for every 512 bytes of a block,
-//! with the generation and the size of the allocation that starts there.
+//! The first handle of an allocation moves its whole block into a shared object, because the driver shares
+//! blocks of 2 MiB. The addresses stay. The object's words say which allocations of the block have handles,
+//! so that the handle of a freed one, and one that claims more bytes, is refused: two words for every 512
+//! bytes of a block, with the generation and the size of the allocation that starts there.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -77,8 +77,8 @@ impl SharedBlocks {
         }
     }
 
-    /// A block is given back: the memory stays with the processes that opened it, and the addresses get private
-    /// memory. Returns `false` if the block is not shared.
+    /// A block is given back: the memory stays with the processes that opened it, and the addresses get
+    /// private memory. Returns `false` if the block is not shared.
     pub(super) fn end(&mut self, windows: &Windows, base: u64, len: u64) -> bool {
         if self.objects.is_empty() {
             return false;
@@ -88,8 +88,8 @@ impl SharedBlocks {
     }
 }
 
-/// The number of words of a block: an allocation starts at a multiple of 512 bytes of one that small ones share,
-/// and at the start of another.
+/// The number of words of a block: an allocation starts at a multiple of 512 bytes of one that small ones
+/// share, and at the start of another.
 fn words(len: u64) -> u64 {
     if len == BLOCK { BLOCK / UNIT * 2 } else { 2 }
 }

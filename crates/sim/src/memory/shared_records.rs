@@ -1,9 +1,9 @@
 //! Records of an event that several processes share.
 //!
-//! Each record that is not reached takes an entry in the words of a shared object, with the opener that made it:
-//! a process and the number of the event there. A record is reached when its entry no longer holds its token. An
-//! event is reached when the newest record of every opener is, as on hardware. The record of a process that was
-//! killed is never reached, on hardware, too; a wait for it is a deadlock.
+//! Each record that is not reached takes an entry in the words of a shared object, with the opener that made
+//! it: a process and the number of the event there. A record is reached when its entry no longer holds its
+//! token. An event is reached when the newest record of every opener is, as on hardware. The record of a
+//! process that was killed is never reached, on hardware, too; a wait for it is a deadlock.
 //!
 //! ```text
 //!   word 0   number of records made     word 1, 5, …   token of a record that is not reached, or 0

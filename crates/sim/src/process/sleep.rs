@@ -77,8 +77,8 @@ impl Mark {
         Self::set_at(Instant::now())
     }
 
-    /// The newest mark of this thread, and the nanoseconds that it slept between its calls since this was last
-    /// asked.
+    /// The newest mark of this thread, and the nanoseconds that it slept between its calls since this was
+    /// last asked.
     pub(crate) fn of_visit() -> (Self, u64) {
         (MARK.get().unwrap_or_else(Self::set), SLEPT.take())
     }

@@ -22,7 +22,8 @@ driver_tests! {
         call!(driver.cuStreamDestroy(stream))?;
         call!(driver.cuCtxSynchronize())?;
         call!(driver.cuCtxDestroy(context))?;
-        // Once more, an H200 answers CONTEXT_IS_DESTROYED or INVALID_CONTEXT, depending on what the process did before.
+        // Once more, an H200 answers CONTEXT_IS_DESTROYED or INVALID_CONTEXT, depending on what the process
+        // did before.
         let again = code_of(call!(driver.cuCtxDestroy(context)));
         assert!([CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED, CUresult::CUDA_ERROR_INVALID_CONTEXT].contains(&again), "{again}");
         answers!(driver.cuCtxCreate(null_mut(), 0, 0), CUDA_ERROR_INVALID_VALUE);

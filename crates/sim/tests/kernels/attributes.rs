@@ -52,8 +52,8 @@ driver_tests! {
 
     fn registers_follow_need_and_bounds(driver) {
         let _primary = Primary::of(driver, 0)?;
-        // Directives, the option, the registers that an H200 answered, and local bytes: the assembler of a driver
-        // spills up to twice as many as `ptxas`.
+        // Directives, the option, the registers that an H200 answered, and local bytes: the assembler of a
+        // driver spills up to twice as many as `ptxas`.
         for (directives, option, registers, local) in [
             ("", None, 72..=120, 0..=0),
             ("", Some(1000), 72..=120, 0..=0),

@@ -10,8 +10,9 @@ use warploom_testkit::{Primary, TestResult, call, code_of, driver_tests};
 use crate::arguments;
 use crate::support::{Module, download, launch, upload};
 
-/// `own`: each thread allocates as many words as its number says, calls functions that allocate, too, and adds up
-/// its words. `again`: allocates more often than the stack has room for, and gives the memory back each time.
+/// `own`: each thread allocates as many words as its number says, calls functions that allocate, too, and
+/// adds up its words. `again`: allocates more often than the stack has room for, and gives the memory back
+/// each time.
 const TEXT: &str = ".version 8.0
 .target sm_75
 .address_size 64

@@ -45,7 +45,8 @@ driver_tests! {
         assert!(a.successors().is_empty()? && b.successors().contains(&d)?);
     }
 
-    /// S0.25, S0.26: the contract of every live set, for both ends of edges; a node is never its own neighbour.
+    /// S0.25, S0.26: the contract of every live set, for both ends of edges; a node is never its own
+    /// neighbour.
     fn adjacency_is_a_set_like_any_other(driver) {
         let Stage { graph, .. } = Stage::new(driver)?;
         let middle = Node::from(&graph.empty()?);

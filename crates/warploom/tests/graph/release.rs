@@ -18,9 +18,9 @@ fn released(memory: &WeakAllocation) -> bool {
 }
 
 driver_tests! {
-    /// M.5, S4.17: memory whose stream is the per-thread default stream of another thread is freed on the legacy
-    /// stream, after all work of the per-thread one. The machine that this runs on would find a free that comes
-    /// before the fill.
+    /// M.5, S4.17: memory whose stream is the per-thread default stream of another thread is freed on the
+    /// legacy stream, after all work of the per-thread one. The machine that this runs on would find a free
+    /// that comes before the fill.
     threads fn memory_of_a_per_thread_stream_is_freed_after_its_work(driver) {
         let context = driver.device(0)?.context()?;
         let (stream, pool) = (context.per_thread_stream(), DevicePool::new(&context)?);
@@ -38,8 +38,8 @@ driver_tests! {
         assert_eq!(pool.statistics()?.used, 0);
     }
 
-    /// M.5, S4.14: the thread that releases it frees memory of any context, whichever is current where the graph
-    /// is dropped, which stays current.
+    /// M.5, S4.14: the thread that releases it frees memory of any context, whichever is current where the
+    /// graph is dropped, which stays current.
     fn memory_of_another_context_is_freed_there(driver) {
         let (context, own) = (driver.device(0)?.context()?, driver.device(0)?.create_context(ContextOptions::new())?);
         let stream = own.stream()?;

@@ -193,8 +193,8 @@ fn older_drivers_have_no_numa_nodes() -> TestResult {
     })
 }
 
-/// S1.16: where there are several nodes, the one that was named is read back as it was named, the caller's own
-/// included.
+/// S1.16: where there are several nodes, the one that was named is read back as it was named, the caller's
+/// own included.
 #[test]
 fn numa_nodes_are_read_back_where_there_are_several() -> TestResult {
     let topology = Topology::builder().device(DeviceModel::H200).numa_nodes(3).build()?;

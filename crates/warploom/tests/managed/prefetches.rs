@@ -94,8 +94,8 @@ fn older_drivers_prefetch_by_ordinal() -> TestResult {
 }
 
 driver_tests! {
-    /// S1.16: a prefetch to a NUMA node is read back as it was named, on a host of one node, too; there, an H200
-    /// does not remember that the node is preferred.
+    /// S1.16: a prefetch to a NUMA node is read back as it was named, on a host of one node, too; there, an
+    /// H200 does not remember that the node is preferred.
     fn a_numa_node_is_read_back_as_it_was_named(driver) {
         let (_context, stream, memory) = setup(driver)?;
         let buffer = memory.zeroed::<u8>(LARGE, &stream)?;

@@ -1,7 +1,7 @@
 //! Objects of other processes, by handles of 64 bytes: cuIpc functions.
 //!
-//! A handle says which process has the object, and under which file descriptor. Opening it opens that file once
-//! more, so the object lives as long as any process has it open.
+//! A handle says which process has the object, and under which file descriptor. Opening it opens that file
+//! once more, so the object lives as long as any process has it open.
 
 mod event;
 mod memory;

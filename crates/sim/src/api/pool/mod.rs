@@ -19,8 +19,8 @@
 //! device when the host synchronises and the pool exceeds its release threshold, when the pool is trimmed, or
 //! when the device is out of memory.
 //!
-//! A pool that is created for file descriptors has its memory in one shared object. A process that imports the
-//! pool maps the chunks that imported allocations lie in, at the same distances from one another.
+//! A pool that is created for file descriptors has its memory in one shared object. A process that imports
+//! the pool maps the chunks that imported allocations lie in, at the same distances from one another.
 
 mod access;
 mod allocate;

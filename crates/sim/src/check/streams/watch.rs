@@ -156,8 +156,8 @@ impl<'a, 'p> Watch<'a, 'p> {
         }
     }
 
-    /// Compares an access to memory that starts at an offset of a shared object with those of other processes.
-    /// Gives the bytes of conflicts as bytes of the memory.
+    /// Compares an access to memory that starts at an offset of a shared object with those of other
+    /// processes. Gives the bytes of conflicts as bytes of the memory.
     fn compare(&mut self, journal: &Journal, offset: u64, range: &Range<u64>) -> Vec<ForeignConflict> {
         let bytes = offset + range.start..offset + range.end;
         let Parts { timelines, processes, .. } = &mut *self.parts;

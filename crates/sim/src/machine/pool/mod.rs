@@ -74,8 +74,8 @@ impl Pool {
         }
     }
 
-    /// Host memory that its shared object takes, in bytes. That of an imported pool counts in the process that
-    /// created it.
+    /// Host memory that its shared object takes, in bytes. That of an imported pool counts in the process
+    /// that created it.
     pub(crate) fn committed(&self) -> u64 {
         match &self.sharing {
             Sharing::Exportable(shared) => shared.object().committed(),

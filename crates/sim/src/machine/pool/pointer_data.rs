@@ -1,7 +1,7 @@
 //! Export data of pool memory: the 64 bytes that name an allocation in another process.
 //!
-//! The bytes come from another process and are not trusted: a checksum finds altered ones, and the words of the
-//! pool's shared object say if the allocation is still there.
+//! The bytes come from another process and are not trusted: a checksum finds altered ones, and the words of
+//! the pool's shared object say if the allocation is still there.
 
 use crate::memory::Reader;
 

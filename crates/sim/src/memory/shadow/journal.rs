@@ -2,8 +2,8 @@
 //!
 //! A process whose machine checks adds an entry for each access, and compares it with the entries of others.
 //! An entry is over once the host of its process knows the work to be complete: a message that the simulator
-//! does not see may have told others since. There is room for [`ENTRIES`]; older ones are overwritten, so that a race may be
-//! missed and none is invented.
+//! does not see may have told others since. There is room for [`ENTRIES`]; older ones are overwritten, so
+//! that a race may be missed and none is invented.
 //!
 //! Entries are written and read without a lock, because a process may be killed in between: each has a
 //! sequence number, odd while it is written. All of it is input from other processes, and checked.

@@ -1,7 +1,8 @@
 //! Clock of a shared event: all steps that come before its newest record, for checks of order.
 //!
 //! Steps are those of timelines of any machine; a machine is named by a random number. Like a
-//! [`Journal`](super::Journal), a clock is written and read without a lock, by a sequence number that is odd while it is written.
+//! [`Journal`](super::Journal), a clock is written and read without a lock, by a sequence number that is odd
+//! while it is written.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -30,7 +31,8 @@ impl PublishedClock {
         (object.header().kind == SharedKind::Event).then(|| Self { words: object.order() })
     }
 
-    /// Replaces the clock. Only one process records an event at a time, or the program has a race; then one of the two is kept.
+    /// Replaces the clock. Only one process records an event at a time, or the program has a race; then one
+    /// of the two is kept.
     pub(crate) fn publish(&self, steps: &[SharedStep]) {
         let all = self.words.words();
         let before = all[0].load(Ordering::Relaxed);
@@ -46,8 +48,8 @@ impl PublishedClock {
         all[0].store(next.wrapping_add(1), Ordering::Release);
     }
 
-    /// The steps before the newest record; empty if no machine that checks has recorded the event. None if they are not known,
-    /// because they are too many or being written.
+    /// The steps before the newest record; empty if no machine that checks has recorded the event. None if
+    /// they are not known, because they are too many or being written.
     pub(crate) fn read(&self) -> Option<Vec<SharedStep>> {
         let all = self.words.words();
         let before = all[0].load(Ordering::Acquire);

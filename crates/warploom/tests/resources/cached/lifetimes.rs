@@ -1,4 +1,5 @@
-//! Lifetimes of a cache and of the streams of its lanes: neither is counted by buffers, and both outlive them.
+//! Lifetimes of a cache and of the streams of its lanes: neither is counted by buffers, and both outlive
+//! them.
 
 use std::sync::mpsc::channel;
 
