@@ -27,8 +27,10 @@ impl World {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
         self.publish_clock(queue, handle);
+        let earlier = self.earlier_records(handle);
         let shared = self.begin_shared_record(handle)?;
-        let before = self.dependencies_of_next(context, queue);
+        let mut before = self.dependencies_of_next(context, queue);
+        before.extend(earlier.into_iter().flatten());
         let now = self.clock.host_call();
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         let serial = event.next_serial();

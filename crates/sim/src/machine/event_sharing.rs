@@ -41,6 +41,14 @@ impl World {
         shared.begin().map(|record| Some(Box::new(record))).ok_or(OUT_OF_RESOURCES)
     }
 
+    /// The records of an event for several processes that its next record is behind, of any process; for
+    /// another event there are none. They are not reached, or were not a moment ago.
+    pub(super) fn earlier_records(&mut self, handle: EventHandle) -> [Option<OpId>; 2] {
+        let Some(event) = self.events.get(handle).filter(|event| event.shared.is_some()) else { return [None; 2] };
+        let own = event.record.filter(|record| record.time.is_none()).and_then(|record| record.op);
+        [own, self.await_others(handle)]
+    }
+
     /// An op that waits for the records of other processes, if an event for several processes has any that is
     /// not reached.
     pub(crate) fn await_others(&mut self, handle: EventHandle) -> Option<OpId> {

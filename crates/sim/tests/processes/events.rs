@@ -104,7 +104,9 @@ fn record_beside(driver: &Driver, parent: &Channel) -> TestResult {
     call!(driver.cuEventRecord(event, other.raw))?;
     std::thread::sleep(Duration::from_millis(50));
     answers!(driver.cuEventQuery(event), CUDA_ERROR_NOT_READY);
-    answers!(driver.cuStreamQuery(stream.raw), CUDA_ERROR_NOT_READY);
+    for stream in [&stream, &other] {
+        answers!(driver.cuStreamQuery(stream.raw), CUDA_ERROR_NOT_READY);
+    }
     parent.signal()?;
     stream.synchronize()?;
     call!(driver.cuEventSynchronize(event))?;
@@ -210,6 +212,27 @@ driver_tests! {
         gate.open();
         child.join()?;
         stream.synchronize()?;
+        call!(driver.cuEventDestroy_v2(event))?;
+    }
+
+    // Those of other events replace each other.
+    fn records_of_an_event_for_several_processes_follow_each_other(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let (event, gate) = (event(driver, INTERPROCESS)?, Gate::new(driver)?);
+        let [held, idle, waiting] = [Stream::new(driver)?, Stream::new(driver)?, Stream::new(driver)?];
+        gate.hold(held.raw)?;
+        call!(driver.cuEventRecord(event, held.raw))?;
+        call!(driver.cuEventRecord(event, idle.raw))?;
+        call!(driver.cuStreamWaitEvent(waiting.raw, event, 0))?;
+        std::thread::sleep(Duration::from_millis(50));
+        answers!(driver.cuEventQuery(event), CUDA_ERROR_NOT_READY);
+        for stream in [&idle, &waiting] {
+            answers!(driver.cuStreamQuery(stream.raw), CUDA_ERROR_NOT_READY);
+        }
+        gate.open();
+        waiting.synchronize()?;
+        idle.synchronize()?;
+        answers!(driver.cuEventQuery(event), CUDA_SUCCESS);
         call!(driver.cuEventDestroy_v2(event))?;
     }
 
