@@ -40,7 +40,7 @@ pub(crate) fn add_all(mut add: impl FnMut(&str, &str)) {
             add(&format!("st{name}.u16"), "[%q9], %w1");
         }
     }
-    for operands in ["%q1, [%q9]", "_, [%q9]", "{%q1, %q2}, [%q9]", "%w1, [%w2]"] {
+    for operands in ["%q1, [%q9]", "{%q1, %q2}, [%q9]", "%w1, [%w2]"] {
         add("ld.global.b128", operands);
     }
     for operands in ["[%q9], 5", "[%q9], %q1", "[%q9], {%q1, %q2}", "[%w1], %w2"] {
