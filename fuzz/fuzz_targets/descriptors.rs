@@ -1,7 +1,7 @@
 //! Any bytes as a descriptor or handle of another process, as they are and with the checksum that belongs to
 //! them.
 //!
-//! What is read is written as the same bytes, and the same through serde.
+//! A decoded value encodes to the same bytes, and survives serde.
 #![no_main]
 
 use std::os::fd::OwnedFd;

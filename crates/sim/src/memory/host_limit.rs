@@ -130,7 +130,7 @@ fn union<'a>(ranges: impl Iterator<Item = &'a Pages>) -> Vec<Pages> {
     joined
 }
 
-/// What is left of a range without `holes`, which are sorted and do not overlap.
+/// The parts of a range outside of `holes`, which are sorted and do not overlap.
 fn without(range: &Pages, holes: &[Pages]) -> impl Iterator<Item = Pages> {
     let starts = std::iter::once(range.start).chain(holes.iter().map(|hole| hole.end));
     let ends = holes.iter().map(|hole| hole.start).chain([range.end]);

@@ -11,7 +11,7 @@ use crate::program::slot::Guard;
 
 /// The most instructions that are run under a predicate instead of being skipped by a branch.
 const SKIPPED: usize = 8;
-/// How often the body of a loop is there whose turns can be counted before it begins.
+/// Copies of the body of an unrolled loop: one whose turns can be counted before it begins.
 const COPIES: usize = 4;
 
 /// A stretch of instructions that is entered at its start alone.
