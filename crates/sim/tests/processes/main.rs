@@ -17,7 +17,8 @@ use warploom_testkit::process::run_part;
 #[test]
 fn child() -> TestResult {
     run_part(&[
-        ("order_early_reader", order::early_reader),
+        ("order_reader_of_fill", order::reader_of_fill),
+        ("order_reader_of_kernel", order::reader_of_kernel),
         ("order_reader", order::reader),
         ("order_writer", order::writer),
         ("physical_import", physical::import),
