@@ -9,11 +9,8 @@ use std::time::Instant;
 
 use warploom_testkit::sim::Mode;
 use warploom_testkit::sim::topology::Topology;
-use warploom_testkit::sys::types::{
-    CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute,
-    CUmemPoolProps,
-};
-use warploom_testkit::{Primary, TestResult, call, open};
+use warploom_testkit::sys::types::{CUmemLocation, CUmemLocationType, CUmemPool_attribute};
+use warploom_testkit::{Primary, TestResult, call, open, pool_properties};
 
 const ROUNDS: usize = 25;
 const PAIRS: u32 = 20_000;
@@ -26,16 +23,7 @@ fn main() -> TestResult {
     let _primary = Primary::of(driver, 0)?;
     let (mut stream, mut pool) = (null_mut(), null_mut());
     call!(driver.cuStreamCreate(&mut stream, 1))?;
-    let properties = CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location: CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0),
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
-    };
+    let properties = pool_properties(CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0));
     call!(driver.cuMemPoolCreate(&mut pool, &properties))?;
     let mut threshold = u64::MAX;
     let from = (&raw mut threshold).cast();

@@ -9,7 +9,7 @@ use warploom_sys::types::{
     CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
     CUmemPoolProps, CUmemPoolPtrExportData, CUstreamCaptureMode,
 };
-use warploom_testkit::{TestResult, call, open};
+use warploom_testkit::{TestResult, call, open, pool_properties};
 
 const MIB: usize = 1 << 20;
 
@@ -24,16 +24,7 @@ fn here() -> CUmemLocation {
 const DESCRIPTOR: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 fn properties() -> CUmemPoolProps {
-    CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: DESCRIPTOR,
-        location: here(),
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
-    }
+    CUmemPoolProps { handleTypes: DESCRIPTOR, ..pool_properties(here()) }
 }
 
 /// Makes one of everything, and gives it back in the end.

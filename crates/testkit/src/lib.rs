@@ -15,6 +15,7 @@ mod drivers;
 mod gate;
 mod macros;
 mod physical;
+mod pool;
 mod primary;
 pub mod process;
 mod random;
@@ -30,6 +31,7 @@ pub use drivers::{
 };
 pub use gate::Gate;
 pub use physical::physical_memory;
+pub use pool::pool_properties;
 pub use primary::Primary;
 pub use random::Random;
 pub use stream::Stream;

@@ -6,10 +6,10 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 
 use warploom_testkit::driver::{Driver, Result};
 use warploom_testkit::sys::types::{
-    CUDA_MEMCPY2D, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
-    CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
+    CUDA_MEMCPY2D, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation, CUmemLocationType,
+    CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
 };
-use warploom_testkit::{Primary, Stream, TestResult, call, code_of, driver_tests};
+use warploom_testkit::{Primary, Stream, TestResult, call, code_of, driver_tests, pool_properties};
 
 use crate::support::{DEVICE, HOST, Memory, STREAM_ORDER, UNIFIED, attributes, counting, rows};
 
@@ -26,13 +26,7 @@ impl Pooled {
     fn new(driver: &Driver, kind: u32, place: u32, stream: CUstream) -> TestResult<Pooled> {
         let properties = CUmemPoolProps {
             allocType: CUmemAllocationType(kind),
-            handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-            location: CUmemLocation::new(CUmemLocationType(place), 0),
-            win32SecurityAttributes: null_mut(),
-            maxSize: 0,
-            usage: 0,
-            gpuDirectRDMACapable: 0,
-            reserved: [0; 53],
+            ..pool_properties(CUmemLocation::new(CUmemLocationType(place), 0))
         };
         let mut pooled = Pooled { driver: driver.clone(), pool: null_mut(), address: 0 };
         call!(driver.cuMemPoolCreate(&mut pooled.pool, &properties))?;

@@ -5,10 +5,9 @@ use std::ptr::null_mut;
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sys::types::{
-    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
-    CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult,
+    CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemLocationType, CUmemoryPool, CUresult,
 };
-use warploom_testkit::{ASYNCHRONOUS, Primary, Stream, TestResult, call, code_of, open};
+use warploom_testkit::{ASYNCHRONOUS, Primary, Stream, TestResult, call, code_of, open, pool_properties};
 
 use crate::support::rows;
 
@@ -28,16 +27,7 @@ struct Pooled {
 impl Pooled {
     /// Memory filled with a byte.
     fn new(driver: &Driver, owner: &Primary, byte: u8) -> TestResult<Pooled> {
-        let properties = CUmemPoolProps {
-            allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-            handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-            location: on(owner.device),
-            win32SecurityAttributes: null_mut(),
-            maxSize: 0,
-            usage: 0,
-            gpuDirectRDMACapable: 0,
-            reserved: [0; 53],
-        };
+        let properties = pool_properties(on(owner.device));
         let mut pooled = Pooled { driver: driver.clone(), pool: null_mut(), address: 0 };
         owner.make_current()?;
         call!(driver.cuMemPoolCreate(&mut pooled.pool, &properties))?;

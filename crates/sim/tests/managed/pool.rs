@@ -4,21 +4,12 @@ use std::ptr::null_mut;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, Stream, TestResult, answers, call, driver_tests};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, driver_tests, pool_properties};
 
 use crate::support::*;
 
 fn pool(driver: &Driver, kind: CUmemAllocationType, location: CUmemLocation) -> TestResult<CUmemoryPool> {
-    let properties = CUmemPoolProps {
-        allocType: kind,
-        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location,
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
-    };
+    let properties = CUmemPoolProps { allocType: kind, ..pool_properties(location) };
     let mut pool = null_mut();
     call!(driver.cuMemPoolCreate(&mut pool, &properties))?;
     Ok(pool)

@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
+use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, pool_properties};
 
 use crate::support::*;
 
@@ -17,16 +17,7 @@ const NODE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUM
 
 fn new_pool(driver: &Driver, kind: CUmemAllocationType, place: CUmemLocationType) -> TestResult<CUmemoryPool> {
     let mut pool = null_mut();
-    let properties = CUmemPoolProps {
-        allocType: kind,
-        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location: CUmemLocation::new(place, 0),
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
-    };
+    let properties = CUmemPoolProps { allocType: kind, ..pool_properties(CUmemLocation::new(place, 0)) };
     call!(driver.cuMemPoolCreate(&mut pool, &properties))?;
     Ok(pool)
 }

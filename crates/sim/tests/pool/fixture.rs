@@ -4,10 +4,9 @@ use std::ptr::{null_mut, without_provenance_mut};
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{
-    CUdeviceptr, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute,
-    CUmemPoolProps, CUmemoryPool, CUstream,
+    CUdeviceptr, CUmemLocation, CUmemLocationType, CUmemPool_attribute, CUmemPoolProps, CUmemoryPool, CUstream,
 };
-use warploom_testkit::{TestResult, call};
+use warploom_testkit::{TestResult, call, pool_properties};
 
 pub(crate) const MIB: u64 = 1 << 20;
 /// The unit in which pools take memory.
@@ -28,16 +27,7 @@ pub(crate) fn device_location(device: i32) -> CUmemLocation {
 
 /// The properties of an ordinary pool on device 0.
 pub(crate) fn properties() -> CUmemPoolProps {
-    CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location: device_location(0),
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
-    }
+    pool_properties(device_location(0))
 }
 
 /// A handle that no driver made; only for functions of the simulator.

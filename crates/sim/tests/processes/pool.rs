@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use warploom_testkit::driver::Driver;
 use warploom_testkit::process::Channel;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Gate, Primary, Stream, TestResult, answers, call, driver_tests};
+use warploom_testkit::{Gate, Primary, Stream, TestResult, answers, call, driver_tests, pool_properties};
 
 use crate::support::{DESCRIPTOR, as_handle, fill, owned, read, read_code, start};
 
@@ -15,16 +15,7 @@ const NODE: CUmemLocation = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATIO
 
 /// Creates a pool that can be exported.
 pub(crate) fn create(driver: &Driver, location: CUmemLocation) -> TestResult<CUmemoryPool> {
-    let properties = CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: DESCRIPTOR,
-        location,
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
-    };
+    let properties = CUmemPoolProps { handleTypes: DESCRIPTOR, ..pool_properties(location) };
     let mut pool = null_mut();
     call!(driver.cuMemPoolCreate(&mut pool, &properties))?;
     Ok(pool)

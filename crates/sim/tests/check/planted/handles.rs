@@ -164,7 +164,7 @@ fn a_destroyed_pool_is_allocated_from() -> TestResult {
     planted(|bench| {
         let (driver, stream) = (&bench.driver, bench.non_blocking()?);
         let (mut address, mut pool) = (0, std::ptr::null_mut());
-        call!(driver.cuMemPoolCreate(&mut pool, &super::leaks::pool_properties()))?;
+        call!(driver.cuMemPoolCreate(&mut pool, &super::leaks::ordinary_pool()))?;
         call!(driver.cuMemAllocFromPoolAsync(&mut address, 64, pool, stream.raw()))?;
         if !bench.fixed {
             // The pool lives on, for the memory that is still out; its handle does not.

@@ -6,25 +6,16 @@ use std::sync::{Arc, Mutex};
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::{Backtraces, Checks, Finding, Machine};
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{TestResult, call};
+use warploom_testkit::{TestResult, call, pool_properties};
 
 use super::bench::Bench;
 use super::program::planted;
 use super::virtual_memory::{self, SIZE};
 use super::words::{essentials, line};
 
-/// The properties of an ordinary pool on device 0.
-pub(crate) fn pool_properties() -> CUmemPoolProps {
-    CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location: CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0),
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
-    }
+/// Properties of an ordinary pool on device 0.
+pub(crate) fn ordinary_pool() -> CUmemPoolProps {
+    pool_properties(CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0))
 }
 
 /// Runs `body` in a context of its own, which is then destroyed.
@@ -159,7 +150,7 @@ fn a_machine_ends_with_a_pool_and_what_came_from_it() -> TestResult {
     lost_with_the_machine(
         |bench| {
             let (driver, mut pool, mut address) = (&bench.driver, null_mut(), 0);
-            call!(driver.cuMemPoolCreate(&mut pool, &pool_properties()))?;
+            call!(driver.cuMemPoolCreate(&mut pool, &ordinary_pool()))?;
             call!(driver.cuMemAllocFromPoolAsync(&mut address, 100, pool, null_mut()))?;
             bench.name(address);
             Ok(())

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 
 use warploom_testkit::driver::Error;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{TestResult, call};
+use warploom_testkit::{TestResult, call, pool_properties};
 
 use super::bench::{Bench, Stream, pointer};
 use super::program::{innocent, planted};
@@ -244,13 +244,7 @@ fn a_host_function_writes_unseen_what_was_discarded() -> TestResult {
 fn pooled(bench: &Bench, stream: Stream) -> TestResult<u64> {
     let properties = CUmemPoolProps {
         allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED,
-        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location: CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0),
-        win32SecurityAttributes: null_mut(),
-        maxSize: 0,
-        usage: 0,
-        gpuDirectRDMACapable: 0,
-        reserved: [0; 53],
+        ..pool_properties(CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0))
     };
     let (driver, mut pool, mut address) = (&bench.driver, null_mut(), 0);
     call!(driver.cuMemPoolCreate(&mut pool, &properties))?;
