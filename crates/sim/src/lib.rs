@@ -28,12 +28,12 @@ pub mod trace;
 
 pub use warploom_topology as topology;
 
-pub use api::init::{status_name, status_text};
 pub use check::{
     Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, Finding, FindingKind,
     HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, LeakOwner, Leaked,
     MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
+pub use ffi::codes::{status_name, status_text};
 pub use instance::{HandOver, HostAccess, HostAccessError, Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};

@@ -7,6 +7,7 @@
 //! [`Cross::cross`], so the bodies need no `unsafe`. Alignment is no part of it: the processors that the
 //! driver runs on do not need it.
 
+pub(crate) mod codes;
 mod cross;
 pub(crate) mod handle;
 pub(crate) mod host_memory;

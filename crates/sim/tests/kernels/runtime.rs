@@ -3,10 +3,10 @@
 use std::ffi::CString;
 use std::ptr::null_mut;
 
-use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
+use warploom_sim::{Mode, status_text};
 use warploom_testkit::driver::Driver;
-use warploom_testkit::sys::types::{CUfunction, CUjitInputType, CUmodule};
+use warploom_testkit::sys::types::{CUfunction, CUjitInputType, CUmodule, CUresult};
 use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
 
 use crate::arguments;
@@ -131,13 +131,15 @@ driver_tests! {
 
     sim fn kernels_ask_for_names_and_descriptions_of_errors(driver) {
         let _primary = Primary::of(driver, 0)?;
-        // The texts are those of an H200, for codes that it does not know as well.
+        // Where the driver has the code, the description is the driver's.
+        let of_driver = |code| status_text(CUresult(code)).and_then(|text| text.to_str().ok()).unwrap_or_default();
         let texts = [
-            (0_u32, "cudaSuccess", "no error"),
+            (0_u32, "cudaSuccess", of_driver(0)),
             (10, "unrecognized error code", "unrecognized error code"),
-            (102, "cudaErrorDeviceNotLicensed", "device doesn't have valid Grid license"),
-            (719, "cudaErrorLaunchFailure", "unspecified launch failure"),
-            (999, "cudaErrorUnknown", "unknown error"),
+            (13, "cudaErrorInvalidSymbol", "no variable of the device has this symbol"),
+            (102, "cudaErrorDeviceNotLicensed", of_driver(102)),
+            (719, "cudaErrorLaunchFailure", of_driver(719)),
+            (999, "cudaErrorUnknown", of_driver(999)),
             (1000, "unrecognized error code", "unrecognized error code"),
             (u32::MAX, "unrecognized error code", "unrecognized error code"),
         ];

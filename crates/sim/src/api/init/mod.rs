@@ -1,7 +1,6 @@
 //! Initialisation, driver version, error names, and lookup of driver functions.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-mod codes;
 mod lookup;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -12,9 +11,9 @@ use warploom_sys::types::{
     CUflushGPUDirectRDMAWritesScope, CUflushGPUDirectRDMAWritesTarget, CUmoduleLoadingMode, CUresult, CUuuid,
 };
 
-pub use self::codes::{status_name, status_text};
 pub(crate) use self::lookup::{cuGetProcAddress, cuGetProcAddress_v2};
 
+use crate::ffi::codes::{status_name, status_text};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;

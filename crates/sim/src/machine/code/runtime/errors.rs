@@ -1,10 +1,14 @@
 //! Names and descriptions of runtime errors for kernels: `cudaGetErrorName`, `cudaGetErrorString`.
 //!
-//! The texts lie in variables of the module, those of an H200's driver word for word.
+//! The texts lie in variables of the module. Runtime and driver share most codes, and then the description.
 
 use std::fmt::Write;
 
-/// Code, name and description of each error.
+use warploom_sys::types::CUresult;
+
+use crate::ffi::codes::status_text;
+
+/// Code and name of each error, and its description if the driver does not have the code.
 const TEXTS: &str = include_str!("errors.txt");
 
 /// Name and description of every other code.
@@ -25,20 +29,27 @@ pub(super) fn has(name: &str) -> bool {
 pub(super) fn variables(text: &mut String) {
     let mut bytes = format!("{UNKNOWN}\0").into_bytes();
     let mut offsets = vec![[0_u16; 2]; CODES + 1];
-    for row in TEXTS.lines() {
-        let mut fields = row.splitn(3, ' ');
-        let Some(offset) = fields.next().and_then(|code| offsets.get_mut(code.parse::<usize>().ok()?)) else {
-            continue;
-        };
-        for (place, field) in offset.iter_mut().zip(fields) {
+    for (code, texts) in errors() {
+        let Some(places) = offsets.get_mut(code as usize) else { continue };
+        for (place, text) in places.iter_mut().zip(texts) {
             // A test holds that all offsets fit.
             *place = bytes.len() as u16;
-            bytes.extend(field.bytes().chain([0]));
+            bytes.extend(text.bytes().chain([0]));
         }
     }
     variable(text, "warploom_error_texts", &bytes);
     let offsets: Vec<u8> = offsets.concat().into_iter().flat_map(u16::to_le_bytes).collect();
     variable(text, "warploom_error_offsets", &offsets);
+}
+
+/// Code, name and description of each error.
+fn errors() -> impl Iterator<Item = (u32, [&'static str; 2])> {
+    TEXTS.lines().filter_map(|row| {
+        let mut fields = row.splitn(3, ' ');
+        let (code, name) = (fields.next()?.parse().ok()?, fields.next()?);
+        let of_driver = || status_text(CUresult(code)).and_then(|text| text.to_str().ok());
+        Some((code, [name, fields.next().or_else(of_driver)?]))
+    })
 }
 
 /// A variable with bytes in it, written as few and large numbers.
@@ -69,17 +80,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_has_a_code_below_the_last_a_name_and_a_description() {
-        let codes: Vec<usize> = TEXTS
-            .lines()
-            .map(|row| {
-                let fields: Vec<&str> = row.splitn(3, ' ').collect();
-                assert!(fields.len() == 3 && fields[1].starts_with("cuda") && !fields[2].is_empty(), "{row}");
-                fields[0].parse().expect("a code")
-            })
-            .collect();
-        assert!(codes.is_sorted_by(|a, b| a < b) && codes.last() < Some(&CODES));
+    fn every_row_has_a_code_below_the_last_a_name_and_one_description() {
+        assert_eq!(errors().count(), TEXTS.lines().count());
+        assert!(errors().is_sorted_by_key(|(code, _)| code) && errors().all(|(code, _)| (code as usize) < CODES));
+        for (code, [name, description]) in errors() {
+            assert!(name.starts_with("cuda") && !description.is_empty(), "{code}");
+            let of_driver = status_text(CUresult(code)).map(|text| text.to_string_lossy());
+            assert!(of_driver.is_none_or(|text| text == description), "{code} is described twice");
+        }
         // Offsets are of sixteen bits.
-        assert!(TEXTS.len() + UNKNOWN.len() < usize::from(u16::MAX));
+        let bytes: usize = errors().flat_map(|(_, texts)| texts).map(|text| text.len() + 1).sum();
+        assert!(bytes + UNKNOWN.len() < usize::from(u16::MAX));
     }
 }
