@@ -23,6 +23,9 @@ use warploom_engine::{Epoch, Known, Timelines};
 use crate::memory::shadow::{Access, Journal, JournalEntry, Operation, PublishedClock, SharedStep, Ticket};
 use crate::memory::{ProcessId, SharedObject};
 
+/// Below this many open accesses it is not worth looking for some to forget.
+const FEW: usize = 1024;
+
 /// A machine among those that share memory with it.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
@@ -34,6 +37,8 @@ pub(crate) struct Processes {
     there: HashMap<u32, (u64, u32)>,
     /// Accesses of this machine that its host does not know to be over.
     open: Vec<(Journal, Ticket, Epoch)>,
+    /// The number of open accesses above which those without an entry are forgotten.
+    most: usize,
     /// Accesses of others that were reported.
     reported: HashSet<(u64, Epoch)>,
 }
@@ -132,6 +137,10 @@ impl Processes {
         let entry = JournalEntry { machine, process, epoch, kind, stream, call, bytes };
         if let Some(ticket) = journal.add(&entry) {
             self.open.push((journal.clone(), ticket, epoch));
+            if self.open.len() > self.most {
+                self.open.retain(|(journal, ticket, _)| journal.has(*ticket));
+                self.most = FEW.max(2 * self.open.len());
+            }
         }
     }
 
@@ -265,6 +274,18 @@ mod tests {
         two.wait(&same_event);
         assert_eq!(two.touch(&same, 0..64, Write), 0);
         assert_eq!(two.touch(&same, 0..128, Read), 1, "written after the record");
+        Ok(())
+    }
+
+    #[test]
+    fn accesses_whose_entries_are_gone_are_forgotten() -> TestResult {
+        let (mut one, [memory, _]) = (Machine::new(), object(SharedKind::Pool)?);
+        for at in 0..10_000 {
+            assert_eq!(one.touch(&memory, at..at + 1, Write), 0);
+        }
+        assert!(one.processes.open.len() <= FEW + 1, "{}", one.processes.open.len());
+        one.synchronize();
+        assert!(!one.processes.has_open());
         Ok(())
     }
 

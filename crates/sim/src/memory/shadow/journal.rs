@@ -108,6 +108,11 @@ impl Journal {
         over.fetch_max(ticket.sequence, Ordering::Release);
     }
 
+    /// `true` until an entry is overwritten.
+    pub(crate) fn has(&self, ticket: Ticket) -> bool {
+        self.entry(ticket.index).0.load(Ordering::Relaxed) == ticket.sequence
+    }
+
     /// The entries of other machines that are not over.
     pub(crate) fn others(&self, machine: u64) -> impl Iterator<Item = JournalEntry> {
         let used = self.next().load(Ordering::Acquire).min(ENTRIES);
@@ -226,9 +231,11 @@ mod tests {
     fn old_entries_are_overwritten_and_their_end_is_nobody_elses() -> Result<(), Box<dyn std::error::Error>> {
         let journal = journal()?;
         let first = journal.add(&entry(1, 1)).ok_or("room")?;
+        assert!(journal.has(first));
         for count in 2..=ENTRIES + 1 {
             journal.add(&entry(1, count)).ok_or("room")?;
         }
+        assert!(!journal.has(first));
         journal.end(first);
         let mut counts: Vec<u64> = journal.others(0).map(|entry| entry.epoch.count).collect();
         counts.sort_unstable();
