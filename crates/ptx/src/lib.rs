@@ -1,6 +1,9 @@
 //! Parses, checks and runs PTX, the assembly language of NVIDIA GPUs, without a GPU. It knows nothing of the
 //! CUDA API.
 //!
+//! Run a kernel on memory of the host ([the first program](#example)), and find the data races of its threads
+//! ([the second](#race-detection)).
+//!
 //! ```text
 //!   text ──▶ syntax::Module ──▶ Program ──────────▶ Grid ────────────────▶ Step::Done
 //!            words with         decoded kernels,    blocks, warps, lanes   or a Trap with thread,
@@ -9,6 +12,8 @@
 //!                 └── link::link                       ▼
 //!                     several texts as one          Watched ──▶ Hazard…  data races, missed barriers
 //! ```
+//!
+//! # Example
 //!
 //! A kernel that adds two arrays, on two blocks of 32 threads:
 //!
@@ -53,8 +58,9 @@
 //! - [`Grid`] runs a [`Kernel`] over a [`Memory`] and a [`Host`], a few instructions at a time or to its end,
 //!   on one thread or on a [`Crew`] of them.
 //! - [`Watched`] wraps a memory and finds data races, reads of uninitialised shared memory, bytes accessed
-//!   while `cp.async` copies them, blocks of a cluster that may not exist, use after free and out-of-bounds
-//!   accesses on the heap, and barriers that some threads miss.
+//!   while `cp.async` or a bulk copy copies them, bulk copies without a proxy fence, blocks of a cluster that
+//!   may not exist, use after free and out-of-bounds accesses on the heap, and barriers that some threads
+//!   miss.
 //!
 //! # Race detection
 //!
@@ -123,7 +129,7 @@
 //! true value, and so at least as near to it as the hardware is. Matrix products are summed with the
 //! precision of the hardware, bit for bit.
 //!
-//! Not simulated: textures and surfaces, `wgmma` and `tcgen05`, bulk copies.
+//! Not simulated: textures and surfaces, `wgmma` and `tcgen05`, copies of tensors, `multimem`.
 
 mod arith;
 mod device;

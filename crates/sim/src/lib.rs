@@ -1,17 +1,51 @@
 //! A CUDA driver in memory: any number of virtual GPUs behind the same table of functions as the real one.
 //!
-//! A [`Machine`] has devices, links and a driver version, described by a [`Topology`](topology::Topology): a
-//! preset, a builder or a TOML file. Its driver is reached exactly as the real one is, through C functions
-//! found by name and version ([`Machine::source`]). What it does not simulate answers `NOT_SUPPORTED` and
-//! says so in [`Machine::log`]; what it does simulate answers as the real driver answers.
+//! Run a program on a machine without a GPU, and find its mistakes: start a [`Machine`], open its driver, and
+//! read the findings.
 //!
-//! Work is asynchronous for real by default; [`Mode`] makes it reproducible instead.
+//! ```
+//! use warploom_driver::Driver;
+//! use warploom_sim::{Checks, FindingKind, Machine};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let machine = Machine::builder().checks(Checks::report()).start()?; // one H200
+//! let driver = Driver::open(&machine)?;
+//! driver.initialize()?;
+//! let (mut context, mut memory) = (std::ptr::null_mut(), 0);
+//! // Sound, since the outputs are writable.
+//! unsafe {
+//!     driver.cuDevicePrimaryCtxRetain(&mut context, 0)?;
+//!     driver.cuCtxSetCurrent(context)?;
+//!     driver.cuMemAlloc_v2(&mut memory, 64)?;
+//!     driver.cuMemFree_v2(memory)?;
+//!     assert!(driver.cuMemFree_v2(memory).is_err());
+//! }
+//! assert!(matches!(machine.findings()[0].kind, FindingKind::DoubleFree { .. }));
+//! println!("{}", machine.findings()[0]); // double free: cuMemFree_v2 (call 6) frees the 64 bytes at …
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A machine is described by a [`Topology`](topology::Topology): a preset, a builder or a TOML file. Its driver
+//! is reached as the real one is, through C functions found by name and version ([`Machine::source`]), and
+//! answers as the real one answers. A function that is not simulated answers `NOT_SUPPORTED`, and
+//! [`Machine::log`] names it. Programs in other languages use the same driver as `libcuda.so.1`
+//! (`warploom-libcuda`).
+//!
+//! | | |
+//! |---|---|
+//! | [`Machine`], [`MachineBuilder`] | start a machine; its log, findings, leaks, trace and timeline |
+//! | [`topology`] | devices, links, driver version; presets and files |
+//! | [`Mode`], [`Order`] | the order of work: asynchronous, or reproducible by a seed |
+//! | [`Checks`], [`Finding`], [`FindingKind`] | data races, bad accesses, misused handles, leaks |
+//! | [`KernelChecks`] | data races and barriers among the threads of a kernel |
+//! | [`fault`] | plans that make driver calls fail |
+//! | [`trace`] | call counts, bytes, and timelines |
 //!
 //! ```text
-//!   C caller ─▶ shims ─▶ entry ─▶ implemented ─▶ init, device, context, stream, event, memory …   one file a family
-//!                         │                        │
-//!                         │                      world ─▶ engine (ops in order), memory (address space), clock
-//!                       slots: which machine
+//!   C caller ─▶ abi: entry points, slots ─▶ api: one folder per family ─▶ machine: state, work, clock
+//!                                                                            │
+//!                                              check: happens-before, findings ─▶ memory: address space, pages
 //! ```
 
 mod abi;
@@ -34,7 +68,10 @@ pub use check::{
     MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
 pub use ffi::codes::{status_name, status_text};
-pub use instance::{HandOver, HostAccess, HostAccessError, Machine, MachineBuilder, StartError};
+pub use instance::{
+    CodeImage, CodeImageKind, CodeRefusal, CodeText, HandOver, HostAccess, HostAccessError, Machine, MachineBuilder,
+    StartError,
+};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
 pub use memory::Residence;

@@ -2,14 +2,18 @@
 //! lives.
 //!
 //! All of it is one test, because the memory of the whole process counts.
+#![expect(unsafe_code, reason = "parameters of nodes are a union of C")]
 
 use std::ffi::CString;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::driver::Driver;
-use warploom_testkit::sys::types::{CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction, CUgraphExec, CUresult};
+use warploom_testkit::sys::types::{
+    CUDA_CONDITIONAL_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction, CUgraphConditionalNodeType,
+    CUgraphExec, CUgraphNodeParams, CUgraphNodeType, CUresult,
+};
 use warploom_testkit::{Gate, Primary, Stream, TestResult, call, code_of};
 
 const MIB: usize = 1 << 20;
@@ -76,6 +80,7 @@ fn host_memory_follows_use() -> TestResult {
         fills_and_copies_are_refused_past_the_limit(mode)?;
         kernels_are_ended_past_the_limit(mode)?;
         graphs_are_refused_past_the_limit(mode)?;
+        bodies_are_not_run_past_the_limit(mode)?;
     }
     pages_count_as_given_back_before_zeros_are_written()?;
     a_topology_sets_the_limit()?;
@@ -216,6 +221,54 @@ fn graphs_are_refused_past_the_limit(mode: Mode) -> TestResult {
     call!(driver.cuGraphExecDestroy(first))?;
     call!(driver.cuGraphExecDestroy(second))?;
     call!(driver.cuMemFree_v2(memory))?;
+    Ok(())
+}
+
+/// A graph with a body that fills memory in each launch.
+fn filling_in_a_body(driver: &Driver, at: CUdeviceptr, bytes: usize) -> TestResult<CUgraphExec> {
+    let (mut context, mut graph, mut node, mut executable) = (null_mut(), null_mut(), null_mut(), null_mut());
+    let mut condition = 0;
+    call!(driver.cuCtxGetCurrent(&mut context))?;
+    call!(driver.cuGraphCreate(&mut graph, 0))?;
+    call!(driver.cuGraphConditionalHandleCreate(&mut condition, graph, context, 1, 1))?;
+    // SAFETY: of integers and pointers, for all of which zero is a value.
+    let mut given: CUgraphNodeParams = unsafe { std::mem::zeroed() };
+    given.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    given.__bindgen_anon_1.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
+        handle: condition,
+        type_: CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF,
+        size: 1,
+        phGraph_out: null_mut(),
+        ctx: context,
+    };
+    call!(driver.cuGraphAddNode_v2(&mut node, graph, null(), null(), 0, &mut given))?;
+    // SAFETY: the driver has set an array of one body, which lives as long as the node.
+    let body = unsafe { *given.__bindgen_anon_1.conditional.phGraph_out };
+    let fill = CUDA_MEMSET_NODE_PARAMS { dst: at, value: 5, elementSize: 1, width: bytes, height: 1, pitch: 0 };
+    call!(driver.cuGraphAddMemsetNode(&mut node, body, null_mut(), 0, &fill, context))?;
+    call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph, 0))?;
+    call!(driver.cuGraphDestroy(graph))?;
+    Ok(executable)
+}
+
+/// It is known only when the launch runs that a body is run: so the context ends, as for a kernel.
+fn bodies_are_not_run_past_the_limit(mode: Mode) -> TestResult {
+    let (machine, driver) = machine(mode)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let memory = allocate(driver, GIB)?;
+    let (small, large) = (filling_in_a_body(driver, memory, 8 * MIB)?, filling_in_a_body(driver, memory, 96 * MIB)?);
+    for _ in 0..20 {
+        call!(driver.cuGraphLaunch(small, null_mut()))?;
+    }
+    call!(driver.cuCtxSynchronize())?;
+    let before = anonymous()?;
+    let launched = code_of(call!(driver.cuGraphLaunch(large, null_mut())));
+    assert!([CUresult::CUDA_SUCCESS, EXHAUSTED].contains(&launched), "{mode:?}: {launched:?}");
+    assert_eq!(code_of(call!(driver.cuCtxSynchronize())), EXHAUSTED, "{mode:?}");
+    assert!(anonymous()? < before + 32 * MIB, "{mode:?}: the body has not run");
+    let told = machine.log().iter().any(|entry| entry.reason.contains("with this call it would be"));
+    assert!(told, "{mode:?}: {:?}", machine.log());
     Ok(())
 }
 

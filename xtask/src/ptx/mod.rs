@@ -60,7 +60,7 @@ pub(crate) fn write() -> Result<String, String> {
     fs::write(&path, &taken).map_err(at(&path))?;
     let path = registers::path()?;
     fs::write(&path, registers::ask(&unpacked.join(ASSEMBLER))?).map_err(at(&path))?;
-    Ok(format!("ptx: {count} texts, and {} instructions that the assembler takes", taken.lines().count()))
+    Ok(format!("ptx: {count} texts, and {} instructions that the assembler takes", taken.lines().count() - 1))
 }
 
 /// Compares what is checked in with what the compiler writes, and lets the assembler read it.

@@ -93,3 +93,64 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) planted_cluster_end(const i
     y[i] = *const_cast<int*>(of_other_block(&tile[threadIdx.x]));
     if (fixed) cluster_sync();
 }
+
+__device__ void fetch_tile(int* into, const int* from, unsigned long long* barrier)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(shared_address(barrier)) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                 ::"r"(shared_address(into)), "l"(from), "r"(shared_address(barrier)) : "memory");
+}
+
+__device__ void wait_for_barrier(unsigned long long* barrier)
+{
+    unsigned done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(shared_address(barrier)) : "memory");
+}
+
+__device__ void send_tile(int* into, const int* from)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;\n\tcp.async.bulk.commit_group;"
+                 ::"l"(into), "r"(shared_address(from)) : "memory");
+}
+
+// y[i] = x[i], fetched by one bulk copy: a barrier of the block does not wait for it. 64 threads.
+extern "C" __global__ void planted_bulk_wait(const int* x, int* y, int fixed)
+{
+    __shared__ alignas(128) int tile[THREADS];
+    __shared__ unsigned long long barrier;
+    if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&barrier)) : "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) fetch_tile(tile, x, &barrier);
+    if (fixed) wait_for_barrier(&barrier); else __syncthreads();
+    y[threadIdx.x] = tile[threadIdx.x];
+}
+
+// y[i] = x[i] + 1, sent by one bulk copy: without the proxy fence it may send what was there before. 64 threads.
+extern "C" __global__ void planted_bulk_fence(const int* x, int* y, int fixed)
+{
+    __shared__ alignas(128) int tile[THREADS];
+    tile[threadIdx.x] = x[threadIdx.x] + 1;
+    if (fixed) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        send_tile(y, tile);
+        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+}
+
+// y[i] = x[i] + 1, and the tile is cleared: without the wait the copy may send zeros. 64 threads.
+extern "C" __global__ void planted_bulk_source(const int* x, int* y, int fixed)
+{
+    __shared__ alignas(128) int tile[THREADS];
+    tile[threadIdx.x] = x[threadIdx.x] + 1;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        send_tile(y, tile);
+        if (fixed) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    }
+    __syncthreads();
+    ((volatile int*)tile)[threadIdx.x] = 0;
+}

@@ -145,6 +145,26 @@ pub enum Event {
         /// all.
         but: Option<u32>,
     },
+    /// A bulk copy, `st.async` or `red.async` of one lane begins: the accesses of the instruction from now on
+    /// are the copy's, not the thread's.
+    CopyBegun {
+        /// The `mbarrier` that counts its bytes, as an address of shared memory; none if it is of a group.
+        barrier: Option<u32>,
+    },
+    /// The bytes of the copy are where they belong, and its `mbarrier` has counted them.
+    CopyCounted {
+        /// The `mbarrier`, as an address of shared memory.
+        barrier: u32,
+    },
+    /// `cp.async.bulk.commit_group`: the bulk copies of each lane since its last group are a group.
+    BulkCommitted,
+    /// `cp.async.bulk.wait_group`: they have waited for their groups of bulk copies.
+    BulkAwaited {
+        /// The number of latest groups that are not waited for.
+        but: u32,
+        /// `true` if only the reads of the sources are waited for.
+        reads: bool,
+    },
     /// They have ended.
     Ended,
 }

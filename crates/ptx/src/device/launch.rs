@@ -31,6 +31,8 @@ pub struct Launch<'l> {
     pub environment: [u32; 32],
     /// Cycles of the device's clock that an instruction of a warp takes.
     pub cycles_per_instruction: u32,
+    /// Counts the sectors of global memory that warps touch, for [`Cost::sectors`](crate::Cost::sectors).
+    pub counts_sectors: bool,
 }
 
 impl Default for Launch<'_> {
@@ -48,6 +50,7 @@ impl Default for Launch<'_> {
             processors: 1,
             environment: [0; 32],
             cycles_per_instruction: 1,
+            counts_sectors: false,
         }
     }
 }

@@ -63,6 +63,20 @@ pub enum TrapKind {
         /// The alignment that the access needs.
         alignment: u64,
     },
+    /// An `st.async` or `red.async` beyond the shared memory of a block of the cluster.
+    #[error("shared memory at {address:#x} lies outside of the {size} bytes of the block in the cluster")]
+    ClusterShared {
+        /// The first byte of the access.
+        address: u64,
+        /// The bytes that the block has.
+        size: u64,
+    },
+    /// An `mbarrier` that would have to count more bytes than it can.
+    #[error("mbarrier with {bytes} bytes outstanding; it counts up to 1048575")]
+    BarrierBytes {
+        /// The bytes that were expected and have not come, negative for those that came first.
+        bytes: i64,
+    },
     /// `trap`
     #[error("trap")]
     Trap,

@@ -26,6 +26,8 @@ pub(crate) struct Context<M> {
     pub(crate) environment: [u32; 32],
     /// Cycles that an instruction of a warp takes.
     pub(crate) cycles_per_instruction: u64,
+    /// `true` if the sectors of global memory that warps touch are counted.
+    pub(crate) counts_sectors: bool,
     /// Bytes of the stack that a thread has.
     pub(crate) stack: u32,
     /// The coordinates of the threads of each warp in their block: a row for each axis.

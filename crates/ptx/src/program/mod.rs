@@ -15,6 +15,8 @@ use crate::error::{Error, Position};
 use crate::program::constants::Constants;
 use crate::syntax::{Header, Module};
 
+pub(crate) mod atomic;
+pub(crate) mod bulk_copy;
 pub(crate) mod compute;
 pub(crate) mod constants;
 mod decode;

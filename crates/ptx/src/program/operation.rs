@@ -3,6 +3,8 @@
 //! An instruction is an operation, a guard and up to six slots. Each operation lists its slots: `d` is the
 //! destination, and `a`, `b`, `c` are the sources.
 
+use super::atomic::{Atom, Change};
+use super::bulk_copy::{AsyncStore, BulkCopy};
 use super::compute::Compute;
 use super::slot::{Guard, Slot};
 use super::space::Space;
@@ -125,6 +127,17 @@ pub(crate) enum Operation {
     AwaitCopies {
         all: bool,
     },
+    /// A copy of many bytes: where to, where from, how many, the barrier that counts them, the mask of blocks.
+    CopyBulk(BulkCopy),
+    /// Registers to shared memory of the cluster: up to four values, the address, the barrier.
+    StoreAsync(AsyncStore),
+    /// Bulk copies that were asked for are a group.
+    CommitBulk,
+    /// Waits for all groups of bulk copies but the last: how many those are.
+    AwaitBulk {
+        /// Until the sources have been read, or until the destinations are written, too.
+        reads: bool,
+    },
 }
 
 /// The form of a load or a store: its space and its elements.
@@ -175,47 +188,6 @@ pub(crate) struct PairAtomic {
     pub(crate) is_swap: bool,
     /// `true` if the address is 64 bits wide.
     pub(crate) wide: bool,
-}
-
-/// The operations of `atom` and `red`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    Add,
-    Minimum,
-    Maximum,
-    Increment,
-    Decrement,
-    And,
-    Or,
-    Xor,
-    Exchange,
-    CompareAndSwap,
-}
-
-/// The types of atomic operations and reductions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Atom {
-    U16,
-    U32,
-    S32,
-    U64,
-    S64,
-    F16,
-    F16x2,
-    Bf16,
-    Bf16x2,
-    F32,
-    F64,
-}
-
-impl Atom {
-    pub(crate) fn bytes(self) -> u8 {
-        match self {
-            Atom::U16 | Atom::F16 | Atom::Bf16 => 2,
-            Atom::U32 | Atom::S32 | Atom::F16x2 | Atom::Bf16x2 | Atom::F32 => 4,
-            Atom::U64 | Atom::S64 | Atom::F64 => 8,
-        }
-    }
 }
 
 /// The kinds of barrier instructions.

@@ -12,6 +12,7 @@ use crate::lanes::lanes as each;
 use crate::program::Program;
 use crate::race::access_record::AccessRecord;
 use crate::race::async_copy::AsyncCopies;
+use crate::race::bulk_copy::BulkCopies;
 use crate::race::byte_set::ByteSet;
 use crate::race::findings::Findings;
 use crate::race::order::barrier::Arrivals;
@@ -39,7 +40,7 @@ pub(super) struct Detector {
     pub(super) blocks: Vec<Block>,
     /// The one that was met last.
     last: usize,
-    global: Shadow,
+    pub(super) global: Shadow,
     sync_variables: SyncVariables,
     pub(super) clusters: Clusters,
     pub(super) found: Findings,
@@ -58,6 +59,7 @@ pub(super) struct Block {
     /// By other blocks.
     pub(super) visits: Visits,
     pub(super) copies: AsyncCopies,
+    pub(super) bulk: BulkCopies,
     pub(super) barriers: [Arrivals; BARRIERS],
     /// The last thread that ended, and where.
     pub(super) ended: Option<(u32, u32)>,
@@ -118,6 +120,7 @@ impl Detector {
                 sync_variables: SyncVariables::default(),
                 written: ByteSet::new(self.shared_bytes),
                 visits: Visits::default(),
+                bulk: BulkCopies::default(),
                 barriers: std::array::from_fn(|_| Arrivals::default()),
                 ended: None,
             });
@@ -151,6 +154,9 @@ impl Detector {
         if deed.writes() && self.meets_copy(MemorySpace::Global, at, who, deed, place) {
             return;
         }
+        if self.order(pc).is_bulk {
+            return self.copy_accesses(None, at, access, deed, [address, share], same(0));
+        }
         let block = &self.blocks[at];
         touch(&mut self.global, &block.threads, (warp, lanes, pc), deed, place, &mut self.conflicts);
         if deed == Deed::Read && self.order(pc).copies {
@@ -174,17 +180,31 @@ impl Detector {
     pub(super) fn report(&mut self, owner: Option<u32>, who: AccessRecord, deed: Deed, same: impl Fn(u64) -> bool) {
         let Self { conflicts, orders, found, .. } = self;
         conflicts.retain(|conflict| !is_guess(orders, &found.program, conflict, deed, who.pc()));
-        conflicts.sort_by_key(|conflict| conflict.lane);
-        for conflicts in conflicts.chunk_by(|one, other| one.lane == other.lane) {
-            let lane = 1 << conflicts[0].lane;
+        // Those of a lane with threads, and those with copies in flight.
+        let key = |found: &Findings, conflict: &Conflict| {
+            (conflict.lane, found.copies.starter(conflict.first.block).is_some())
+        };
+        conflicts.sort_by_key(|conflict| key(found, conflict));
+        let mut rest = conflicts.as_slice();
+        while let [first, ..] = rest {
+            let (lane, is_copy) = key(found, first);
+            let count = rest.partition_point(|conflict| key(found, conflict) <= (lane, is_copy));
+            let (these, others) = rest.split_at(count);
+            rest = others;
+            let lane = 1 << lane;
             let index = (who.lanes & (lane - 1)).count_ones();
-            let is_inside = |owner| who.block == owner && conflicts.iter().all(|one| one.first.block == owner);
+            let of = |block: u32| found.copies.starter(block).unwrap_or(block);
+            let is_inside = |owner| of(who.block) == owner && these.iter().all(|one| of(one.first.block) == owner);
             let space = match owner {
                 None => MemorySpace::Global,
                 Some(owner) if is_inside(owner) => MemorySpace::Shared,
                 Some(owner) => MemorySpace::Cluster { block: coordinates(found.grid, owner) },
             };
-            found.race(space, conflicts, who.by(lane), deed, same(index.into()));
+            if is_copy {
+                found.copied(space, these, who.by(lane), deed);
+            } else {
+                found.race(space, these, who.by(lane), deed, same(index.into()));
+            }
         }
         conflicts.clear();
     }

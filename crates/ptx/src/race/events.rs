@@ -5,6 +5,7 @@ use super::hazard::{Actor, Divergence, Presence};
 use crate::device::host::CLUSTER_BARRIER;
 use crate::device::launch::coordinates;
 use crate::device::{Access, Event, Trap};
+use crate::lanes::lanes as each;
 
 impl Detector {
     /// Lanes of a warp order themselves among others.
@@ -13,12 +14,20 @@ impl Detector {
             return;
         }
         let at = self.enter(access.block);
-        let wide = self.order(access.instruction).wide;
+        let order = self.order(access.instruction);
         let block = &mut self.blocks[at];
         let (warp, lanes, pc) = (access.warp as usize, access.lanes, access.instruction);
         self.now = self.now.saturating_add(1);
         match event {
-            Event::Fence => block.threads.fence(warp, lanes, wide, self.now),
+            Event::Fence => {
+                block.threads.fence(warp, lanes, order.wide, self.now);
+                if order.publishes != [false; 2] {
+                    for lane in each(lanes) {
+                        let [_, clock] = block.threads.fenced(warp, lane, false);
+                        block.bulk.publish(&clock, order.publishes);
+                    }
+                }
+            }
             Event::Lanes => block.threads.meet(warp, lanes, self.now),
             Event::Arrived { barrier, threads, waits } => {
                 let Some(arrivals) = block.barriers.get_mut(barrier as usize) else { return };
@@ -34,6 +43,10 @@ impl Detector {
             Event::Passed { barrier } => self.passed(at, access.block, barrier),
             Event::CopiesCommitted => block.copies.commit(warp, lanes),
             Event::CopiesAwaited { but } => self.copies_are_over(at, warp, lanes, but),
+            Event::CopyBegun { barrier } => self.copy_begins(at, access, barrier),
+            Event::CopyCounted { barrier } => self.copy_is_counted(at, access, barrier),
+            Event::BulkCommitted => block.bulk.commit(warp, lanes, self.now),
+            Event::BulkAwaited { but, reads } => self.bulk_is_over(at, warp, lanes, but, reads),
             Event::Ended => {
                 block.ended = Some((warp as u32 * 32 + lanes.trailing_zeros(), pc));
                 if block.threads.end(warp, lanes) {

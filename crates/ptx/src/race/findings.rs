@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::access_record::{AccessRecord, At};
 use super::async_copy::AsyncCopy;
+use super::bulk_copy::CopyNumbers;
 use super::hazard::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence};
 use super::shadow::Conflict;
 use crate::device::launch::coordinates;
@@ -18,6 +19,8 @@ pub(crate) struct Findings {
     pub(crate) program: Program,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// The block numbers that stand for bulk copies.
+    pub(crate) copies: CopyNumbers,
     by_key: HashMap<Key, usize>,
     hazards: Vec<Hazard>,
 }
@@ -30,6 +33,7 @@ enum Sort {
     Race,
     Unwritten,
     Copying,
+    Unpublished,
     Absent(Presence),
     Heap(HeapMisuse),
     Barrier,
@@ -37,7 +41,7 @@ enum Sort {
 
 impl Findings {
     pub(crate) fn new(program: Program, [grid, block]: [[u32; 3]; 2]) -> Self {
-        Self { program, grid, block, by_key: HashMap::new(), hazards: Vec::new() }
+        Self { program, grid, block, copies: CopyNumbers::default(), by_key: HashMap::new(), hazards: Vec::new() }
     }
 
     /// The findings; a read that races is not reported again as a read before the write.
@@ -64,12 +68,7 @@ impl Findings {
         same: bool,
     ) {
         let counts = |conflict: &&Conflict| !(same && conflict.deed == Deed::Write);
-        let Some(mut whole) = conflicts.iter().find(counts).copied() else { return };
-        for more in conflicts.iter().filter(counts) {
-            if more.start == whole.end && more.first.pc() == whole.first.pc() && more.deed == whole.deed {
-                whole.end = more.end;
-            }
-        }
+        let Some(whole) = joined(conflicts.iter().filter(counts)) else { return };
         let Conflict { first, deed: first_deed, start, end, .. } = whole;
         self.note((Sort::Race, first.pc().min(record.pc()), first.pc().max(record.pc())), |found| {
             let (first, second) = (found.actor(first), found.actor(record));
@@ -90,11 +89,42 @@ impl Findings {
         });
     }
 
+    /// A thread, or a copy, accesses bytes of bulk copies in flight.
+    pub(crate) fn copied(&mut self, space: MemorySpace, conflicts: &[Conflict], record: AccessRecord, deed: Deed) {
+        let Some(Conflict { first, deed: copier_deed, start, end, .. }) = joined(conflicts.iter()) else { return };
+        self.note((Sort::Copying, first.pc(), record.pc()), |found| Hazard::Copying {
+            space,
+            copier: found.actor(first),
+            copier_deed,
+            other: found.actor(record),
+            deed,
+            start,
+            bytes: end - start,
+            times: 0,
+        });
+    }
+
+    /// A bulk copy reads bytes that a thread of its block has written, and no proxy fence is between the two.
+    pub(crate) fn unpublished(&mut self, space: MemorySpace, writes: &[Conflict], copy: AccessRecord) {
+        let Some(Conflict { first, deed: writer_deed, start, end, .. }) = joined(writes.iter()) else { return };
+        self.note((Sort::Unpublished, first.pc(), copy.pc()), |found| Hazard::Unpublished {
+            space,
+            writer: found.actor(first),
+            writer_deed,
+            copier: found.actor(copy),
+            start,
+            bytes: end - start,
+            times: 0,
+        });
+    }
+
     /// A thread touches bytes that a copy is under way to, or from.
     pub(crate) fn copying(&mut self, copy: &AsyncCopy, record: AccessRecord, deed: Deed, bytes: Range<u64>) {
+        let copier_deed = if copy.space == MemorySpace::Global { Deed::Read } else { Deed::Write };
         self.note((Sort::Copying, copy.by.pc(), record.pc()), |found| Hazard::Copying {
             space: copy.space,
             copier: found.actor(copy.by),
+            copier_deed,
             other: found.actor(record),
             deed,
             start: bytes.start,
@@ -168,6 +198,7 @@ impl Findings {
             Hazard::Race { times, .. }
             | Hazard::Unwritten { times, .. }
             | Hazard::Copying { times, .. }
+            | Hazard::Unpublished { times, .. }
             | Hazard::Absent { times, .. }
             | Hazard::Heap { times, .. }
             | Hazard::Barrier { times, .. } => *times += 1,
@@ -179,11 +210,21 @@ impl Findings {
         let code = &self.program.code;
         let pc = record.pc() as usize;
         Actor {
-            block: coordinates(self.grid, record.block),
+            block: coordinates(self.grid, self.copies.starter(record.block).unwrap_or(record.block)),
             thread: coordinates(self.block, record.thread()),
             instruction: code.names[code.spelled[pc] as usize].clone(),
             place: code.places[pc],
             source: self.program.source(record.pc()).map(|(file, line)| (file.to_owned(), line)),
         }
     }
+}
+
+/// The first of some conflicts, with the bytes of those that continue it.
+fn joined<'c>(conflicts: impl Iterator<Item = &'c Conflict>) -> Option<Conflict> {
+    conflicts.copied().reduce(|mut whole, more| {
+        if more.start == whole.end && more.first.pc() == whole.first.pc() && more.deed == whole.deed {
+            whole.end = more.end;
+        }
+        whole
+    })
 }

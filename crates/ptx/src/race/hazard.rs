@@ -39,12 +39,14 @@ pub enum Hazard {
         /// The number of times that the instruction did so.
         times: u64,
     },
-    /// An access to bytes of an asynchronous copy (`cp.async`) in flight.
+    /// An access to bytes of an asynchronous copy (`cp.async`, `cp.async.bulk`, `st.async`) in flight.
     Copying {
-        /// The memory of the bytes: shared for the destination, global for the source.
+        /// The memory of the bytes.
         space: MemorySpace,
-        /// The thread that started the copy and has not waited for it.
+        /// The thread that started the copy; nothing orders the access behind the copy's end.
         copier: Actor,
+        /// The access of the copy: it reads its source, and writes or changes its destination.
+        copier_deed: Deed,
         /// The thread that accesses them; it writes, if they are the source.
         other: Actor,
         /// Its access.
@@ -54,6 +56,24 @@ pub enum Hazard {
         /// The number of bytes.
         bytes: u64,
         /// The number of times that these two instructions raced.
+        times: u64,
+    },
+    /// A bulk copy that reads bytes which its block has written, with no proxy fence (`fence.proxy.async`)
+    /// between the two.
+    Unpublished {
+        /// The memory of the bytes.
+        space: MemorySpace,
+        /// The thread that wrote them; its write is ordered before the copy.
+        writer: Actor,
+        /// Its access.
+        writer_deed: Deed,
+        /// The thread that started the copy.
+        copier: Actor,
+        /// The first byte: an address, or an offset in the block's shared memory.
+        start: u64,
+        /// The number of bytes.
+        bytes: u64,
+        /// The number of times that these two instructions did so.
         times: u64,
     },
     /// An access to shared memory of another block of the cluster, which may not have started or have ended.

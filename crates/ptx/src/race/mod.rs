@@ -21,6 +21,8 @@
 //! | `.release` and `.acquire` | the same, without fences |
 //! | `mbarrier` | threads that arrive before those that see the phase over |
 //! | `cp.async.wait_group`, `cp.async.wait_all` | the thread's copies before its accesses behind the wait |
+//! | `mbarrier` that counts bytes | bulk copies, `st.async`, `red.async` before threads that see the phase over |
+//! | `cp.async.bulk.wait_group` | the thread's bulk copies before its accesses; `.read`: their reads alone |
 //!
 //! A strong access is atomic, volatile, relaxed or stronger. Two of them are never a race; one and a plain
 //! access are. A fence for the block (`.cta`) orders nothing for other blocks. A write of the value that is
@@ -36,6 +38,8 @@
 mod access_record;
 mod accessor;
 mod async_copy;
+mod async_proxy;
+mod bulk_copy;
 mod byte_set;
 mod detector;
 mod events;

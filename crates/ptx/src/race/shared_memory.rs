@@ -49,6 +49,12 @@ impl Detector {
         if unwritten_shared {
             self.fill(of, who, deed, place);
         }
+        if self.order(pc).is_bulk {
+            if shared_races {
+                self.copy_accesses(Some(of), at, access, deed, [place[0], place[1]], same & 1 == 1);
+            }
+            return;
+        }
         if shared_races {
             let (by, conflicts) = ((warp, lanes, pc), &mut self.conflicts);
             if of == at {
@@ -80,6 +86,9 @@ impl Detector {
                 if of == at {
                     let block = &mut self.blocks[at];
                     meet(&mut block.sync_variables, &mut block.threads, now, who, offset, deed, order);
+                    if deed == Deed::StrongRead {
+                        self.phase_is_over(at, warp, lane, offset, order.acquires);
+                    }
                 } else if let Ok([owner, accessor]) = self.blocks.get_disjoint_mut([of, at]) {
                     meet(&mut owner.sync_variables, &mut accessor.threads, now, who, offset, deed, order);
                 }
@@ -111,7 +120,7 @@ impl Detector {
     }
 
     /// Records written bytes of shared memory, and reports reads of others.
-    fn fill(&mut self, at: usize, who: AccessRecord, deed: Deed, [start, share, apart]: [u64; 3]) {
+    pub(crate) fn fill(&mut self, at: usize, who: AccessRecord, deed: Deed, [start, share, apart]: [u64; 3]) {
         let written = &mut self.blocks[at].written;
         let count = u64::from(who.lanes.count_ones());
         if deed.reads() && (apart > share || written.gap(start..start + apart * (count - 1) + share).is_some()) {

@@ -128,6 +128,35 @@ impl ScalarType {
         })
     }
 
+    /// The name in PTX, without the dot.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::B8 => "b8",
+            Self::B16 => "b16",
+            Self::B32 => "b32",
+            Self::B64 => "b64",
+            Self::B128 => "b128",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::S8 => "s8",
+            Self::S16 => "s16",
+            Self::S32 => "s32",
+            Self::S64 => "s64",
+            Self::F16 => "f16",
+            Self::F16x2 => "f16x2",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Bf16 => "bf16",
+            Self::Bf16x2 => "bf16x2",
+            Self::Predicate => "pred",
+            Self::TextureReference => "texref",
+            Self::SamplerReference => "samplerref",
+            Self::SurfaceReference => "surfref",
+        }
+    }
+
     /// The same, if it is a type of registers or variables.
     pub(super) fn declared(word: &str) -> Option<Self> {
         Self::named(word).filter(|scalar| !matches!(scalar, Self::Bf16 | Self::Bf16x2))
@@ -188,4 +217,18 @@ pub struct Symbol<'t> {
     pub generic: bool,
     /// `0xFF00(name)`: one byte of the address alone, here the second; bytes count from 0 at the low end.
     pub byte: Option<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ScalarType;
+
+    #[test]
+    fn types_are_found_by_their_names() {
+        let names = "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 f32 f64 bf16 bf16x2 pred texref \
+                     samplerref surfref";
+        for name in names.split(' ') {
+            assert_eq!(ScalarType::named(name).map(ScalarType::name), Some(name));
+        }
+    }
 }

@@ -1,5 +1,9 @@
 //! Instructions that may or may not be PTX: every opcode with types and modifiers that other opcodes have.
 
+#[path = "bulk.rs"]
+mod bulk;
+#[path = "later.rs"]
+mod later;
 #[path = "matrices.rs"]
 mod matrices;
 #[path = "memory.rs"]
@@ -226,6 +230,8 @@ pub(crate) fn all() -> Vec<String> {
     candidates.packed();
     matrices::add_all(|name, operands| candidates.add(name, operands));
     memory::add_all(|name, operands| candidates.add(name, operands));
+    bulk::add_all(|name, operands| candidates.add(name, operands));
+    later::add_all(|name, operands| candidates.add(name, operands));
     video::add_all(|name, operands| candidates.add(name, operands));
     stack::add_all(|name, operands| candidates.add(name, operands));
     pairs::add_all(|name, operands| candidates.add(name, operands));

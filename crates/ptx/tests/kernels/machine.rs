@@ -99,11 +99,6 @@ impl Run<'_> {
         texts::texts_of(file).map(|name| Run::new(machine, name))
     }
 
-    /// One kernel of a text whose others use what is not simulated; it calls nothing.
-    pub(crate) fn only<'m>(machine: &'m Machine, name: &str, kernel: &str) -> Run<'m> {
-        Run::of(machine, name, &texts::only(name, kernel))
-    }
-
     fn of<'m>(machine: &'m Machine, name: &str, text: &str) -> Run<'m> {
         let program = Program::from_text(text).unwrap_or_else(|error| panic!("{error}"));
         let memory = VecMemory::new(4 << 20);

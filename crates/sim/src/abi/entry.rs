@@ -17,6 +17,10 @@ use crate::process::sleep::Visit;
 use crate::process::thread;
 use crate::rules::{self, width};
 
+/// The body of an entry point. Not a generic parameter: the rules around it would be compiled for each of the
+/// several hundred functions.
+type Body<'a> = &'a dyn Fn(&Call<'_>) -> Status;
+
 /// Runs the body of an entry point: finds the machine, applies the function's rules and fault plans, records
 /// the call, and catches panics.
 pub(super) fn enter(
@@ -24,7 +28,7 @@ pub(super) fn enter(
     per_thread: bool,
     function: Function,
     arguments: Arguments<'_>,
-    body: impl FnOnce(&Call<'_>) -> Status,
+    body: Body<'_>,
 ) -> CUresult {
     let core = slots::machine(slot);
     let Some(core) = core.as_ref() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
@@ -40,12 +44,16 @@ pub(super) fn enter(
     let called = trace.called(function, number);
     let code = answer(&call, number, arguments, body);
     called.returns(code);
+    let may_change_memory = code == CUresult::CUDA_SUCCESS && rules::may_change_memory(function);
+    if trace.samples_memory() && may_change_memory {
+        core.world().trace_memory();
+    }
     code
 }
 
 /// The answer to a call, with the faults that plans ask for.
 #[inline]
-fn answer(call: &Call<'_>, number: u64, arguments: Arguments<'_>, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+fn answer(call: &Call<'_>, number: u64, arguments: Arguments<'_>, body: Body<'_>) -> CUresult {
     let afterwards = match call.core().faults.is_active().then(|| faults::before(call, arguments)) {
         Some(Err(code)) => return code,
         Some(Ok(afterwards)) => afterwards,
@@ -65,7 +73,7 @@ fn answer(call: &Call<'_>, number: u64, arguments: Arguments<'_>, body: impl FnO
 
 /// Runs the body if the function's row permits the call now.
 #[inline]
-fn perform(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+fn perform(call: &Call<'_>, number: u64, body: Body<'_>) -> CUresult {
     let (core, function) = (call.core(), call.function());
     let rule = rules::of(function);
     if !rule.before_init && !core.initialized.load(Ordering::Acquire) {

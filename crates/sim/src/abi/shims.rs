@@ -18,11 +18,13 @@ macro_rules! shims {
         mod dispatch {
             use super::*;
             $(
+                // One copy for all slots: inlined, every function would be compiled for each of them.
+                #[inline(never)]
                 pub(super) unsafe fn $slot(slot: usize, per_thread: bool $(, $argument: $type)*) -> CUresult {
                     // SAFETY: the C caller passed the pointers, under the contract of `cuda.h`.
                     $(let $argument = unsafe { $argument.cross() };)*
                     let values = |take: &mut dyn FnMut(&[u64])| take(&[$(<$type as Cross>::bits(&$argument)),*]);
-                    entry::enter(slot, per_thread, Function::$slot, &values, |call| {
+                    entry::enter(slot, per_thread, Function::$slot, &values, &|call| {
                         implemented::$slot(call $(, $argument)*)
                     })
                 }

@@ -31,6 +31,7 @@
 //!
 //! Nothing here knows the machine: the functions take the [`Parts`] that they compare.
 
+mod bodies;
 mod checker;
 mod kernels;
 mod memory;
@@ -45,8 +46,10 @@ pub use report::{
     MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
 
+pub(crate) use bodies::{BodyPlace, BodyRun, ReportedPairs};
 pub(crate) use checker::{Checker, Parts};
 pub(crate) use kernels::Watched;
 pub(crate) use memory::{memory_leak, object_leak, reservation_leak};
 pub(crate) use processes::Processes;
 pub(crate) use report::{Findings, KernelHazard};
+pub(crate) use streams::Drafts;

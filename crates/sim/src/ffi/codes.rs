@@ -120,7 +120,7 @@ texts! {
     CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE c"the compatibility driver does not serve this device";
     CUDA_ERROR_MPS_CONNECTION_FAILED c"the MPS control daemon did not answer";
     CUDA_ERROR_MPS_RPC_FAILURE c"the MPS server did not answer";
-    CUDA_ERROR_MPS_SERVER_NOT_READY c"the MPS server takes nobody now";
+    CUDA_ERROR_MPS_SERVER_NOT_READY c"the MPS server accepts no client at the moment";
     CUDA_ERROR_MPS_MAX_CLIENTS_REACHED c"the MPS server is full";
     CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED c"the device takes no more MPS connections";
     CUDA_ERROR_MPS_CLIENT_TERMINATED c"the MPS server ended this client";
@@ -146,7 +146,7 @@ texts! {
     CUDA_ERROR_STREAM_DETACHED c"the stream lost its context";
     CUDA_ERROR_GRAPH_RECAPTURE_FAILURE c"the graph could not be captured again";
     CUDA_ERROR_FABRIC_NOT_READY c"the fabric is not up";
-    CUDA_ERROR_UNKNOWN c"something failed, and nobody knows what";
+    CUDA_ERROR_UNKNOWN c"unknown internal failure of the driver";
 }
 
 // A code without a text does not compile.

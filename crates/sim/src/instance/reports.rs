@@ -67,7 +67,7 @@ impl Machine {
         self.recorder()?.timeline(devices)
     }
 
-    fn recorder(&self) -> Option<&Recorder> {
+    pub(super) fn recorder(&self) -> Option<&Recorder> {
         self.here()?.trace.as_deref()
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warploom_engine::{Epoch, Known, QueueId};
 
-use crate::check::{Checker, HandleProblem, KernelFault, KernelHazard, ObjectKind, Parts, Watched};
+use crate::check::{BodyPlace, Checker, Drafts, HandleProblem, KernelFault, KernelHazard, ObjectKind, Parts, Watched};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::objects::{HandleTo, Object, Objects};
@@ -165,6 +165,20 @@ impl World {
         checker.check_free(&mut parts, base, Some(stream), known)
     }
 
+    /// Checks the op of a node of a launch that may yet be refused.
+    pub(crate) fn check_draft(&mut self, queue: QueueId, known: &Known, work: &Work, drafts: &mut Drafts) -> Status {
+        let stream = stream_info(&self.engine, queue);
+        let (checker, mut parts) = self.checked_parts();
+        checker.check_draft(&mut parts, stream, known, work, drafts)
+    }
+
+    /// Checks a free by a node of a launch that may yet be refused.
+    pub(crate) fn check_draft_free(&mut self, queue: QueueId, known: &Known, base: u64) -> Status {
+        let stream = stream_info(&self.engine, queue);
+        let (checker, mut parts) = self.checked_parts();
+        checker.check_draft_free(&mut parts, base, stream, known)
+    }
+
     /// Checks the op of a graph's node, which comes behind all that `known` includes and is the next step of
     /// its timeline.
     pub(crate) fn check_node(&mut self, queue: QueueId, known: &mut Known, work: &mut Work) -> Status {
@@ -194,14 +208,20 @@ impl World {
         Ok(())
     }
 
-    /// Checks the op of a node inside a conditional node.
-    pub(crate) fn check_inner_node(&mut self, outer: &Watched, node: Option<&Arc<NodeSite>>, work: &mut Work) {
+    /// Checks the op of a node inside a conditional node, at a place of the body.
+    pub(crate) fn check_inner_node(
+        &mut self,
+        outer: &Watched,
+        node: Option<&Arc<NodeSite>>,
+        place: impl FnOnce() -> BodyPlace,
+        work: &mut Work,
+    ) {
         match work {
-            Work::Task(task) => task.watch(outer.part(node)),
+            Work::Task(task) => task.watch(outer.part(node, place())),
             Work::HostFunction { .. } => work.remember(outer.known()),
             Work::Memory(_) => {
                 let (checker, mut parts) = self.checked_parts();
-                checker.check_part(&mut parts, &outer.part(node), work);
+                checker.check_part(&mut parts, &outer.part(node, place()), work);
             }
             _ => {}
         }

@@ -12,8 +12,8 @@
 //! A large fill with zeros gives its pages back. They count as given back from the call on, though the fill
 //! may run later.
 //!
-//! A kernel that exceeds the limit while it runs is ended, with the same code. Copies and fills in bodies of
-//! conditional nodes are not looked at: they may not run.
+//! A kernel that exceeds the limit while it runs is ended, with the same code. So is a conditional node, before
+//! it runs a body whose copies and fills would exceed it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use warploom_engine::{OpId, Work as _};
 use crate::ffi::handle::ExecutableHandle;
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::graph::NodeWork;
+use crate::machine::graph::{NodeWork, Plan};
 use crate::machine::world::{Work, World};
 use crate::memory::committed::RELEASED;
 use crate::memory::{Claim, MemoryOp, Side, Touch};
@@ -116,13 +116,30 @@ impl World {
             return Ok(Claim::default());
         }
         let is_own = |address: u64| own.iter().any(|(start, bytes)| (*start..start + bytes).contains(&address));
+        let claim = self.claim_of(&plan, is_own);
+        self.afford_claim(call, claim)
+    }
+
+    /// Refuses to run a body of a conditional node whose copies and fills would exceed the limit. Returns the
+    /// memory that they may commit.
+    pub(crate) fn afford_body(&mut self, call: &Call<'_>, body: &Plan) -> Status<Claim> {
+        if !self.nears_host_limit(0) {
+            return Ok(Claim::default());
+        }
+        let claim = self.claim_of(body, |_| false);
+        self.afford_claim(call, claim)
+    }
+
+    /// The memory that the copies and fills of a plan write or give back; bodies of its conditional nodes may
+    /// not run.
+    fn claim_of(&self, plan: &Plan, is_own: impl Fn(u64) -> bool + Copy) -> Claim {
         let mut claim = Claim::default();
-        for step in steps() {
+        for step in plan.steps.iter().filter(|step| step.is_enabled) {
             if let NodeWork::Memory(node) = &step.work {
                 self.add_written(&node.op.clone().into(), is_own, &mut claim);
             }
         }
-        self.afford_claim(call, claim)
+        claim
     }
 
     /// Adds the simulated memory that work writes or gives back. `is_own` says that memory at an address is

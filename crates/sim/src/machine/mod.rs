@@ -54,6 +54,7 @@ pub(crate) mod stream;
 mod stream_queues;
 #[cfg(test)]
 pub(crate) mod tests;
+mod usage;
 mod variables;
 pub(crate) mod work;
 pub(crate) mod world;

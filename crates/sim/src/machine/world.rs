@@ -31,7 +31,7 @@ use crate::memory::{
 };
 use crate::process::thread;
 use crate::topology::Topology;
-use crate::trace::{Activity, Ended, Recorder};
+use crate::trace::{Activity, Recorder};
 
 /// Work of ops of a machine.
 pub(crate) type Work = work::Work<World>;
@@ -470,13 +470,7 @@ impl World {
         if let Work::Hook(hook) = &mut work {
             hook.reached(self, Reached { op: id, queue: queue_id, ran, time: end });
         }
-        if let Some(trace) = &self.trace {
-            let queue = self.engine.queue(queue_id);
-            let (stream, stream_idle) = (queue.owner.traits.id, queue.busy_until);
-            let (activity, copies) = (work.activity(), work.migrated());
-            let (call, copies) = (note.call, copies.as_slice());
-            trace.ended(&Ended { id, activity, copies, device, stream, call, ran, stream_idle, period });
-        }
+        self.trace_op(id, &work, ran, period);
         match &mut work {
             Work::Record { event, serial, shared } => {
                 // Tells other processes.
@@ -485,7 +479,10 @@ impl World {
                     event.recorded(*serial, end, !ran);
                 }
             }
-            Work::Release(freed) => self.release(queue_id, freed),
+            Work::Release(freed) => {
+                self.release(queue_id, freed);
+                self.trace_memory();
+            }
             Work::Memory(MemoryOp::WaitValue { .. }) => self.engine.saw_value(queue_id),
             _ => {}
         }

@@ -14,6 +14,9 @@ const UNIT: Duration = Duration::from_millis(1);
 /// Time on a processor that is taken for part of a sleep: before it, after it, and between its parts.
 const BUSY: Duration = Duration::from_millis(5);
 
+/// The number of a thread for which the system does not count.
+const UNCOUNTED: u32 = 0;
+
 /// The system's counts for a thread at a moment.
 #[derive(Clone, Copy)]
 struct Sample {
@@ -41,55 +44,122 @@ pub(crate) struct Mark {
 }
 
 thread_local! {
-    static MARK: Cell<Option<Mark>> = const { Cell::new(None) };
+    static HOST: Host = const { Host::new() };
+}
+
+/// A host thread, as its own calls left it.
+struct Host {
+    /// The system's number of the thread.
+    thread: Cell<Option<u32>>,
+    /// The moment of the newest mark.
+    at: Cell<Option<Instant>>,
+    /// The coarse clock at that moment.
+    tick: Cell<Duration>,
+    sample: Cell<Option<Sample>>,
     /// The thread is in its program, between two driver calls.
-    static IS_AWAY: Cell<bool> = const { Cell::new(false) };
+    is_away: Cell<bool>,
     /// Nanoseconds that the thread slept between calls, and that no machine has counted.
-    static SLEPT: Cell<u64> = const { Cell::new(0) };
+    slept: Cell<u64>,
+}
+
+impl Host {
+    const fn new() -> Self {
+        Self {
+            thread: Cell::new(None),
+            at: Cell::new(None),
+            tick: Cell::new(Duration::ZERO),
+            sample: Cell::new(None),
+            is_away: Cell::new(false),
+            slept: Cell::new(0),
+        }
+    }
+
+    /// Marks a moment. The system's counts are read again if they are old.
+    #[inline]
+    fn mark(&self, at: Instant) {
+        self.at.set(Some(at));
+        self.tick.set(tick());
+        if self.sample.get().is_none_or(|sample| at - sample.at >= SHORTEST) && self.thread.get() != Some(UNCOUNTED) {
+            self.read_counts(at);
+        }
+    }
+
+    #[cold]
+    fn read_counts(&self, at: Instant) {
+        let thread = self.thread.get().unwrap_or_else(this_thread);
+        let sample = Sample::of(thread, at);
+        self.thread.set(Some(if sample.is_some() { thread } else { UNCOUNTED }));
+        self.sample.set(sample);
+    }
+
+    fn newest(&self) -> Option<Mark> {
+        Some(Mark { thread: self.thread.get()?, at: self.at.get()?, sample: self.sample.get() })
+    }
+
+    #[cold]
+    fn count_sleep(&self, now: Instant) {
+        let slept = self.newest().map_or(0, |mark| mark.slept_until(now));
+        self.slept.set(self.slept.get().saturating_add(slept));
+    }
 }
 
 /// A driver call of this thread, from its begin until it is dropped.
 pub(crate) struct Visit(());
 
 impl Visit {
+    #[inline]
     pub(crate) fn begin() -> Self {
         let now = Instant::now();
-        if IS_AWAY.replace(false)
-            && let Some(mark) = MARK.get()
-        {
-            SLEPT.set(SLEPT.get().saturating_add(mark.slept_until(now)));
-        }
-        Mark::set_at(now);
+        HOST.with(|host| {
+            if host.is_away.replace(false) && host.at.get().is_some_and(|at| now - at >= SHORTEST) {
+                host.count_sleep(now);
+            }
+            host.mark(now);
+        });
         Self(())
     }
 }
 
 impl Drop for Visit {
+    /// The mark of the begin stands for the end, too, if the coarse clock has not moved in between: reading
+    /// that takes a few nanoseconds, and every call pays for it.
+    #[inline]
     fn drop(&mut self) {
-        Mark::set();
-        IS_AWAY.set(true);
+        HOST.with(|host| {
+            if tick() != host.tick.get() {
+                host.mark(Instant::now());
+            }
+            host.is_away.set(true);
+        });
     }
+}
+
+/// A clock that moves every few milliseconds; reading it takes less time than reading [`Instant::now`].
+#[inline]
+fn tick() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 impl Mark {
     /// Marks this moment of this thread.
     pub(crate) fn set() -> Self {
-        Self::set_at(Instant::now())
+        let now = Instant::now();
+        HOST.with(|host| {
+            host.mark(now);
+            host.newest().unwrap_or(Self { thread: UNCOUNTED, at: now, sample: None })
+        })
     }
 
     /// The newest mark of this thread, and the nanoseconds that it slept between its calls since this was
     /// last asked.
     pub(crate) fn of_visit() -> (Self, u64) {
-        (MARK.get().unwrap_or_else(Self::set), SLEPT.take())
+        HOST.with(|host| (host.newest().unwrap_or_else(Self::set), host.slept.take()))
     }
 
-    fn set_at(at: Instant) -> Self {
-        let before = MARK.get();
-        let thread = before.map_or_else(this_thread, |mark| mark.thread);
-        let recent = before.and_then(|mark| mark.sample).filter(|sample| at - sample.at < SHORTEST);
-        let mark = Self { thread, at, sample: recent.or_else(|| Sample::of(thread, at)) };
-        MARK.set(Some(mark));
-        mark
+    /// Nanoseconds from a mark of any thread to this one, counted as sleeps are.
+    pub(crate) fn since(&self, earlier: &Self) -> u64 {
+        counted(self.at.saturating_duration_since(earlier.at))
     }
 
     /// Nanoseconds that its thread has slept since.
@@ -110,18 +180,23 @@ impl Mark {
             }
             _ => passed,
         };
-        if slept < SHORTEST {
-            return 0;
-        }
-        let units = slept.as_nanos() / UNIT.as_nanos();
-        u64::try_from(units * UNIT.as_nanos()).unwrap_or(u64::MAX)
+        counted(slept)
     }
 }
 
-/// The system's number of this thread; 0 where it has none.
+/// Nanoseconds of a sleep in whole units; none if it is too short to count.
+fn counted(slept: Duration) -> u64 {
+    if slept < SHORTEST {
+        return 0;
+    }
+    let units = slept.as_nanos() / UNIT.as_nanos();
+    u64::try_from(units * UNIT.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The system's number of this thread.
 fn this_thread() -> u32 {
     let path = std::fs::read_link("/proc/thread-self").unwrap_or_default();
-    path.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or(0)
+    path.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or(UNCOUNTED)
 }
 
 #[cfg(test)]

@@ -54,6 +54,12 @@ pub(crate) fn of(function: Function) -> &'static Rule {
     &RULES[function.index()]
 }
 
+/// `true` if a call of a function may change the memory in use of a device or a pool.
+pub(crate) fn may_change_memory(function: Function) -> bool {
+    let classes = [Class::Alloc, Class::Free, Class::Create, Class::Release, Class::Sync, Class::Graph, Class::Pool];
+    classes.iter().any(|class| class.contains(function))
+}
+
 impl Class {
     /// `true` if a function is of this class.
     #[must_use]

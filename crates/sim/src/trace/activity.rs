@@ -102,6 +102,13 @@ pub enum Activity {
         /// Number of nodes with work.
         nodes: u32,
     },
+    /// A kernel ran.
+    Kernel {
+        /// Its index among [`Timeline::kernels`](super::Timeline::kernels).
+        kernel: u32,
+        /// The index of its launch shape among [`Timeline::shapes`](super::Timeline::shapes).
+        shape: u32,
+    },
     /// Other work of a device.
     Task,
 }
@@ -134,6 +141,7 @@ impl fmt::Display for Activity {
             Activity::Record { event, .. } => write!(formatter, "record event {event:#x}"),
             Activity::Wait { event, .. } => write!(formatter, "wait for event {event:#x}"),
             Activity::Graph { executable, nodes } => write!(formatter, "graph {executable}, {nodes} nodes"),
+            Activity::Kernel { kernel, .. } => write!(formatter, "kernel {kernel}"),
             Activity::Task => formatter.write_str("task"),
         }
     }

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Activity, HostCall, Span, Timeline};
+use super::{Activity, HostCall, KernelCount, Span, Timeline};
 
 /// One event of the format. Times are microseconds.
 #[derive(Default, Serialize)]
@@ -120,7 +120,7 @@ impl Timeline {
                 };
                 let row = writer.row(process_of(device), &name)?;
                 for span in spans {
-                    writer.span(row, span)?;
+                    writer.span(row, span, &self.kernels)?;
                     if let Some((ids, end)) = arrows.at(span) {
                         for id in ids {
                             writer.arrow(row, span, id, end)?;
@@ -228,9 +228,14 @@ impl<W: Write> Writer<W> {
         Ok(tid)
     }
 
-    fn span(&mut self, row: u32, span: &Span) -> io::Result<()> {
+    fn span(&mut self, row: u32, span: &Span, kernels: &[KernelCount]) -> io::Result<()> {
+        let kernel = match span.activity {
+            Activity::Kernel { kernel, .. } => kernels.get(kernel as usize),
+            _ => None,
+        };
+        let name = kernel.map_or_else(|| span.activity.to_string(), |kernel| kernel.name.clone());
         self.event(&Event {
-            name: &span.activity.to_string(),
+            name: &name,
             cat: Some("op"),
             ph: "X",
             ts: micros(span.start_ns),

@@ -4,8 +4,9 @@ use serde::Serialize;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
-use super::Activity;
 use super::calls::{code_name, function_name};
+use super::kernels::Kernels;
+use super::{Activity, KernelCount, LaunchShape};
 
 /// An op of a stream, in virtual time.
 ///
@@ -59,6 +60,10 @@ const _: () = assert!(size_of::<Span>() <= 64 && size_of::<HostCall>() <= 40);
 pub struct Timeline {
     /// The machine's devices, by name, in the order of their ordinals.
     pub devices: Vec<String>,
+    /// The kernels that ran, counted.
+    pub kernels: Vec<KernelCount>,
+    /// The shapes that they were launched in.
+    pub shapes: Vec<LaunchShape>,
     /// The ops that are done.
     pub spans: Vec<Span>,
     /// The calls that have returned.
@@ -107,7 +112,14 @@ impl Events {
         self.dropped
     }
 
-    pub(super) fn timeline(&self, devices: Vec<String>) -> Timeline {
-        Timeline { devices, spans: self.spans.clone(), calls: self.calls.clone(), dropped: self.dropped }
+    pub(super) fn timeline(&self, devices: Vec<String>, kernels: &Kernels) -> Timeline {
+        Timeline {
+            devices,
+            kernels: kernels.counts().to_vec(),
+            shapes: kernels.shapes().to_vec(),
+            spans: self.spans.clone(),
+            calls: self.calls.clone(),
+            dropped: self.dropped,
+        }
     }
 }

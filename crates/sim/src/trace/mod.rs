@@ -1,4 +1,4 @@
-//! Traces: calls per function, bytes moved, and a timeline.
+//! Traces: calls per function, bytes moved, kernels, memory in use, and a timeline.
 //!
 //! A machine records when it is started with a [`Trace`]; otherwise nothing is kept and nothing is paid for.
 //!
@@ -6,9 +6,11 @@
 //!   call ──▶ calls: how often, and how often failed      ┐
 //!     │                                                  ├─▶ TraceReport
 //!     ▼                                                  │
-//!   op ended ──▶ moved: bytes from where to where        ┘
+//!   op ended ──▶ moved: bytes from where to where        │
+//!     │     └──▶ kernels: launches and their work        ┘
 //!     │
-//!     └──▶ events: calls in real time, ops in virtual time ─▶ Timeline ─▶ Chrome's trace format
+//!     ├──▶ events: calls in real time, ops in virtual time ─▶ Timeline ─▶ Chrome's trace format
+//!     └──▶ memory_use: bytes in use over virtual time ─▶ Machine::record
 //! ```
 //!
 //! ```
@@ -28,6 +30,8 @@ mod activity;
 mod calls;
 mod chrome;
 mod events;
+mod kernels;
+mod memory_use;
 mod moved;
 mod recorder;
 mod report;
@@ -37,8 +41,10 @@ pub use calls::{CallCount, Failures};
 pub use events::{HostCall, Span, Timeline};
 pub use moved::Moved;
 pub use report::{Kept, TraceReport};
+pub use warploom_record::{KernelCount, KernelWork, LaunchShape};
 
-pub(crate) use recorder::{Ended, Recorder};
+pub(crate) use memory_use::{InUse, MemorySubject};
+pub(crate) use recorder::{Ended, KernelRun, Recorder};
 
 /// Number of events a timeline keeps unless told otherwise.
 const EVENTS: usize = 1 << 20;

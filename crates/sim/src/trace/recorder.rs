@@ -5,11 +5,14 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 use warploom_engine::{OpId, Period};
+use warploom_record::{KernelWork, LaunchShape, MemorySeries};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
 use super::calls::Calls;
 use super::events::Events;
+use super::kernels::Kernels;
+use super::memory_use::{InUse, MemoryUses};
 use super::moved::Ways;
 use super::{Activity, HostCall, Kept, Span, Timeline, Trace, TraceReport};
 use crate::process::home::lock_briefly_held;
@@ -19,8 +22,11 @@ pub(crate) struct Recorder {
     began: Instant,
     calls: Calls,
     ways: Ways,
+    kernels: Mutex<Kernels>,
     /// Of a trace with a timeline.
     events: Option<Mutex<Events>>,
+    /// Of a trace with a timeline.
+    memory: Mutex<MemoryUses>,
     /// Unfinished ops by which a stream waits for an event.
     waits: Mutex<HashMap<OpId, Wait>>,
 }
@@ -40,6 +46,13 @@ pub(crate) struct Called<'a> {
     /// The call that the thread was in already, if this one was made by a host function that runs inside it.
     outer: u64,
     start: u64,
+}
+
+/// A launch that has ended.
+pub(crate) struct KernelRun<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) shape: LaunchShape,
+    pub(crate) work: KernelWork,
 }
 
 /// An op that is done.
@@ -64,7 +77,9 @@ impl Recorder {
             began: Instant::now(),
             calls: Calls::new(),
             ways: Ways::new(devices),
+            kernels: Mutex::default(),
             events: trace.events.map(|limit| Mutex::new(Events::new(limit))),
+            memory: Mutex::default(),
             waits: Mutex::default(),
         }
     }
@@ -82,6 +97,34 @@ impl Recorder {
         self.calls.add(function);
         let start = if self.events.is_some() { self.now() } else { 0 };
         Called { recorder: self, function, number, outer: thread::enter_call(number), start }
+    }
+
+    /// Counts a launch that has ended; its entry in the timeline.
+    pub(crate) fn kernel(&self, run: &KernelRun<'_>, period: Period) -> Option<Activity> {
+        let mut kernels = lock_briefly_held(&self.kernels)?;
+        let kernel = kernels.add(run.name, run.work, period);
+        // Shapes are kept for spans; a trace of counts needs the same memory however long it runs.
+        let shape = if self.events.is_some() { kernels.shape(run.shape) } else { 0 };
+        Some(Activity::Kernel { kernel, shape })
+    }
+
+    /// `true` if memory in use is recorded.
+    pub(crate) fn samples_memory(&self) -> bool {
+        self.events.is_some()
+    }
+
+    /// Notes the memory in use at a virtual time, if there is a timeline.
+    pub(crate) fn memory_in_use(&self, time: u64, all: impl Iterator<Item = InUse>) {
+        if self.samples_memory()
+            && let Some(mut memory) = lock_briefly_held(&self.memory)
+        {
+            memory.add(time, all);
+        }
+    }
+
+    /// Memory in use over time.
+    pub(crate) fn memory(&self) -> Vec<MemorySeries> {
+        lock_briefly_held(&self.memory).map_or_else(Vec::new, |memory| memory.series())
     }
 
     /// Notes that an op is done.
@@ -131,11 +174,13 @@ impl Recorder {
 
     pub(crate) fn report(&self) -> TraceReport {
         let timeline = self.events().map(|events| Kept { kept: events.kept() as u64, dropped: events.dropped() });
-        TraceReport { calls: self.calls.counts(), moved: self.ways.counts(), timeline }
+        let kernels = lock_briefly_held(&self.kernels).map_or_else(Vec::new, |kernels| kernels.counts().to_vec());
+        TraceReport { calls: self.calls.counts(), moved: self.ways.counts(), kernels, timeline }
     }
 
     pub(crate) fn timeline(&self, devices: Vec<String>) -> Option<Timeline> {
-        Some(self.events()?.timeline(devices))
+        let kernels = lock_briefly_held(&self.kernels)?;
+        Some(self.events()?.timeline(devices, &kernels))
     }
 }
 

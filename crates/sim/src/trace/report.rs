@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use warploom_sys::Function;
 
-use super::{CallCount, Memory, Moved};
+use super::{CallCount, KernelCount, Memory, Moved};
 
 /// Calls and bytes of a machine, counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -15,6 +15,8 @@ pub struct TraceReport {
     pub calls: Vec<CallCount>,
     /// Bytes copied, prefetched and filled by ops that are done.
     pub moved: Vec<Moved>,
+    /// Kernels whose launches have ended, in the order of their first.
+    pub kernels: Vec<KernelCount>,
     /// The number of events in the timeline, if there is one.
     pub timeline: Option<Kept>,
 }
@@ -53,7 +55,7 @@ impl TraceReport {
     }
 }
 
-/// Two tables: calls, the most frequent first, and bytes.
+/// Three tables: calls, the most frequent first, bytes, and kernels, the longest first.
 impl fmt::Display for TraceReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total: u64 = self.calls.iter().map(|count| count.calls).sum();
@@ -80,6 +82,13 @@ impl fmt::Display for TraceReport {
                 Some(from) => writeln!(formatter, "  {bytes:>15}  {from}→{to}, in {operations} copies")?,
                 None => writeln!(formatter, "  {bytes:>15}  filled on {to}, in {operations} fills")?,
             }
+        }
+        let launches: u64 = self.kernels.iter().map(|kernel| kernel.launches).sum();
+        writeln!(formatter, "kernels: {launches}")?;
+        let mut kernels: Vec<&KernelCount> = self.kernels.iter().collect();
+        kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.time_ns));
+        for KernelCount { name, launches, time_ns, .. } in kernels {
+            writeln!(formatter, "  {launches:>9}  {name}, {} µs of virtual time", time_ns / 1000)?;
         }
         match self.timeline {
             Some(Kept { kept, dropped: 0 }) => writeln!(formatter, "timeline: {kept} events"),

@@ -3,6 +3,7 @@
 mod attributes;
 mod bounds;
 mod clusters;
+mod code_image;
 mod compilation;
 mod containers;
 mod devices;

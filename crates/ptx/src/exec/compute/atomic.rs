@@ -4,7 +4,7 @@ use crate::arith::extreme::{self, Choice};
 use crate::arith::float::{self, Mode};
 use crate::arith::half::{self, Brain, Edge, Half};
 use crate::arith::round::Rounding;
-use crate::program::operation::{Atom, Change};
+use crate::program::atomic::{Atom, Change};
 
 /// The value to write, given the old one, in shared or in global memory.
 pub(crate) fn changed(change: Change, scalar: Atom, shared: bool, old: u64, b: u64, c: u64) -> u64 {
@@ -36,8 +36,8 @@ fn added(scalar: Atom, shared: bool, old: u64, b: u64) -> u64 {
         Atom::U16 => (old as u16).wrapping_add(b as u16).into(),
         Atom::U32 | Atom::S32 => old32.wrapping_add(b32).into(),
         Atom::U64 | Atom::S64 => old.wrapping_add(b),
-        Atom::F32 => {
-            let mode = Mode { flush: !shared, ..Mode::PLAIN };
+        Atom::F32 | Atom::WholeF32 => {
+            let mode = Mode { flush: !shared && scalar == Atom::F32, ..Mode::PLAIN };
             float::add(mode, f32::from_bits(old32), f32::from_bits(b32)).into()
         }
         Atom::F64 => {
@@ -66,7 +66,7 @@ fn extreme_of(scalar: Atom, greater: bool, old: u64, b: u64) -> u64 {
         Atom::S32 => pick(old32.cast_signed() < b32.cast_signed()),
         Atom::U64 => pick(old < b),
         Atom::S64 => pick(old.cast_signed() < b.cast_signed()),
-        Atom::F32 => extreme::single(choice, f32::from_bits(old32), f32::from_bits(b32)).into(),
+        Atom::F32 | Atom::WholeF32 => extreme::single(choice, f32::from_bits(old32), f32::from_bits(b32)).into(),
         Atom::F64 => extreme::double(choice, old, b),
         Atom::F16 => extreme::narrow::<Half>(choice, old as u16, b as u16).into(),
         Atom::Bf16 => extreme::narrow::<Brain>(choice, old as u16, b as u16).into(),

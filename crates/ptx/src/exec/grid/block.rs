@@ -11,11 +11,12 @@ use crate::device::trap::{Trap, TrapKind};
 use crate::exec::context::Context;
 use crate::exec::interpreter::Pause;
 use crate::exec::memory::range_cache::RangeCache;
-use crate::exec::warp::Warp;
+use crate::exec::memory::traffic::Traffic;
 use crate::exec::warp::barriers::{Arrivals, Barriers};
 use crate::exec::warp::executor::{ClusterMemory, Executor, Halt};
 use crate::exec::warp::group::{Group, State};
 use crate::exec::warp::time::Time;
+use crate::exec::warp::{Divergence, Warp};
 use crate::lanes::LANES;
 
 /// Instructions after which another warp has its turn.
@@ -36,14 +37,15 @@ pub struct Block<M> {
     /// Whose turn it is.
     turn: usize,
     live: u32,
-    /// Bytes of global memory that its threads accessed.
-    moved: u64,
+    /// Global memory that its threads accessed.
+    traffic: Traffic,
 }
 
 impl<M: Memory + Host> Block<M> {
     pub(crate) fn new(context: Arc<Context<M>>, index: [u32; 3]) -> Block<M> {
+        let traffic = Traffic::default();
         let mut block =
-            Block { context, index, warps: vec![], shared: vec![], barriers: vec![], turn: 0, live: 0, moved: 0 };
+            Block { context, index, warps: vec![], shared: vec![], barriers: vec![], turn: 0, live: 0, traffic };
         block.restart(index);
         block
     }
@@ -62,7 +64,7 @@ impl<M: Memory + Host> Block<M> {
         self.index = index;
         self.turn = 0;
         self.live = threads * ranks;
-        self.moved = 0;
+        self.traffic = Traffic { counts_sectors: context.counts_sectors, ..Traffic::default() };
         self.barriers.resize_with(ranks as usize, Barriers::default);
         self.barriers.iter_mut().for_each(Barriers::clear);
         let shared = (context.shared_room() * ranks) as usize;
@@ -78,6 +80,7 @@ impl<M: Memory + Host> Block<M> {
             let first = number as u32 * 32;
             let lanes = u32::MAX >> (32 - (threads - first).min(32));
             (warp.index, warp.live, warp.time, warp.interrupted) = (number as u32, lanes, Time::default(), None);
+            warp.divergence = Divergence::default();
             warp.errors = [0; LANES];
             warp.local.clear();
             warp.local.reserve(function.frame);
@@ -99,9 +102,13 @@ impl<M: Memory + Host> Block<M> {
         self.warps.iter().map(|warp| warp.time.cycles(each)).max().unwrap_or(0)
     }
 
-    /// Bytes of global memory that its threads accessed.
-    pub(crate) fn moved(&self) -> u64 {
-        self.moved
+    /// Global memory that its threads accessed.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    pub(crate) fn warps(&self) -> &[Warp] {
+        &self.warps
     }
 
     /// Warps of each block.
@@ -150,7 +157,7 @@ impl<M: Memory + Host> Block<M> {
                 self.index,
                 (&mut self.shared, &mut self.barriers),
                 ranges,
-                &mut self.moved,
+                &mut self.traffic,
                 [rank as u32, ended],
             );
             let outcome = executor.run(&mut self.warps[turn], &mut given);
@@ -203,7 +210,7 @@ impl<M: Memory + Host> Block<M> {
             self.index,
             (&mut self.shared, &mut self.barriers),
             ranges,
-            &mut self.moved,
+            &mut self.traffic,
             [rank as u32, 0],
         );
         for warp in warps {
@@ -222,7 +229,7 @@ impl<M: Memory + Host> Block<M> {
             Some((number, warp, group)) => (number, warp.index, group.lanes.trailing_zeros() as usize, group.pc),
             None => (0, 0, 0, 0),
         };
-        let kind = TrapKind::Deadlock("all threads of the block wait, and nobody is left to arrive");
+        let kind = TrapKind::Deadlock("all threads of the block wait, and no thread is left to arrive");
         self.trap(Halt { kind, lane, pc, warp }, (number / self.warps_each().max(1)) as u32)
     }
 
@@ -248,7 +255,7 @@ fn around<'b, M>(
     first: [u32; 3],
     (shared, barriers): (&'b mut [u8], &'b mut [Barriers]),
     ranges: &'b mut RangeCache,
-    moved: &'b mut u64,
+    traffic: &'b mut Traffic,
     [rank, ended]: [u32; 2],
 ) -> Executor<'b, M> {
     let (count, bytes) = (barriers.len() as u32, context.shared_room() as usize);
@@ -256,5 +263,5 @@ fn around<'b, M>(
     let (shared, after) = rest.split_at_mut(bytes);
     let others = ClusterMemory { before, after, rank, count, ended };
     let barriers = &mut barriers[rank as usize];
-    Executor { context, block: index_of(context, first, rank), shared, barriers, ranges, moved, others }
+    Executor { context, block: index_of(context, first, rank), shared, barriers, ranges, traffic, others }
 }

@@ -96,6 +96,18 @@ pub struct Cost {
     pub longest: u64,
     /// Bytes of global memory that were loaded and stored.
     pub bytes: u64,
+    /// Instructions of warps.
+    pub instructions: u64,
+    /// Instructions of threads: each of a warp counts once for every thread of the group that ran it.
+    pub thread_instructions: u64,
+    /// Branches at which the threads of a warp parted.
+    pub divergent_branches: u64,
+    /// Loads and stores of global memory by warps; 0 unless [`Launch::counts_sectors`] is set.
+    pub requests: u64,
+    /// Sectors of 32 bytes that these requests touched.
+    pub sectors: u64,
+    /// Sectors that the same bytes would take side by side.
+    pub needed_sectors: u64,
 }
 
 impl Cost {
@@ -105,7 +117,16 @@ impl Cost {
         self.blocks += 1;
         self.cycles = self.cycles.saturating_add(cycles);
         self.longest = self.longest.max(cycles);
-        self.bytes = self.bytes.saturating_add(block.moved());
+        let traffic = block.traffic();
+        self.bytes = self.bytes.saturating_add(traffic.bytes);
+        self.requests += traffic.requests;
+        self.sectors += traffic.sectors;
+        self.needed_sectors += traffic.needed_sectors;
+        for warp in block.warps() {
+            self.instructions += warp.time.instructions;
+            self.thread_instructions += warp.divergence.thread_instructions;
+            self.divergent_branches += warp.divergence.branches;
+        }
     }
 
     /// Counts other blocks.
@@ -114,6 +135,12 @@ impl Cost {
         self.cycles = self.cycles.saturating_add(other.cycles);
         self.longest = self.longest.max(other.longest);
         self.bytes = self.bytes.saturating_add(other.bytes);
+        self.instructions += other.instructions;
+        self.thread_instructions += other.thread_instructions;
+        self.divergent_branches += other.divergent_branches;
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.needed_sectors += other.needed_sectors;
     }
 }
 
@@ -169,6 +196,7 @@ impl<M: Memory + Host> Grid<M> {
             processors: launch.processors,
             environment: launch.environment,
             cycles_per_instruction: launch.cycles_per_instruction.max(1).into(),
+            counts_sectors: launch.counts_sectors,
             stack: launch.stack.max(kernel.local_bytes() as u32),
             places,
         };

@@ -56,9 +56,59 @@ impl State {
         let bytes = self.bytes.wrapping_add(bytes.cast_signed());
         State { missing: self.missing.saturating_sub(count), expected, bytes, ..self }.turn()
     }
+
+    /// Bytes have come.
+    fn complete(self, bytes: u32) -> State {
+        State { bytes: self.bytes.wrapping_sub(bytes.cast_signed()), ..self }.turn()
+    }
 }
 
 impl<M: Memory + Host> Executor<'_, M> {
+    /// The barrier at an address of shared memory.
+    fn barrier_state(&mut self, warp: &Warp, at: Current, lane: usize, address: u64) -> Result<State, Stop> {
+        if !address.is_multiple_of(8) {
+            return Err(stop(warp, at, 1 << lane, TrapKind::Misaligned { address, alignment: 8 }));
+        }
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(self.shared_bytes(warp, at, 1 << lane, address, 8)?);
+        Ok(State::unpack(u64::from_le_bytes(bytes)))
+    }
+
+    fn set_barrier_state(
+        &mut self,
+        warp: &Warp,
+        at: Current,
+        lane: usize,
+        address: u64,
+        state: State,
+    ) -> Result<(), Stop> {
+        self.shared_bytes(warp, at, 1 << lane, address, 8)?.copy_from_slice(&state.pack().to_le_bytes());
+        Ok(())
+    }
+
+    /// Bytes of a copy have come, which a barrier counts.
+    pub(crate) fn complete_bytes(
+        &mut self,
+        warp: &Warp,
+        at: Current,
+        lane: usize,
+        address: u64,
+        bytes: u32,
+    ) -> Result<(), Stop> {
+        let state = self.barrier_state(warp, at, lane, address)?;
+        self.check_bytes(warp, at, lane, state, -i64::from(bytes))?;
+        self.set_barrier_state(warp, at, lane, address, state.complete(bytes))
+    }
+
+    /// Traps if a barrier would have to count more bytes than it can.
+    fn check_bytes(&self, warp: &Warp, at: Current, lane: usize, state: State, more: i64) -> Result<(), Stop> {
+        let bytes = i64::from(state.bytes) + more;
+        if more == 0 || bytes.unsigned_abs() <= COUNT {
+            return Ok(());
+        }
+        Err(stop(warp, at, 1 << lane, TrapKind::BarrierBytes { bytes }))
+    }
+
     pub(crate) fn memory_barrier(
         &mut self,
         warp: &mut Warp,
@@ -82,14 +132,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 (Window::Shared, inside) => inside,
                 _ => addresses[lane],
             };
-            if !inside.is_multiple_of(8) {
-                let kind = TrapKind::Misaligned { address: inside, alignment: 8 };
-                return Err(stop(warp, at, 1 << lane, kind));
-            }
-            let there = self.shared_bytes(warp, at, 1 << lane, inside, 8)?;
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(there);
-            let state = State::unpack(u64::from_le_bytes(bytes));
+            let state = self.barrier_state(warp, at, lane, inside)?;
             let count = given[lane] as u32;
             // A test that finds the phase not over orders nothing.
             let is_over = match kind {
@@ -106,6 +149,12 @@ impl<M: Memory + Host> Executor<'_, M> {
                 let access = self.access(warp, at, 1 << lane, kind != MemoryBarrier::Initialize);
                 self.watch_shared(&access, inside, 0, touch);
             }
+            let expected = match kind {
+                MemoryBarrier::Arrive { expects: true, .. } | MemoryBarrier::Expect => i64::from(count),
+                MemoryBarrier::Complete => -i64::from(count),
+                _ => 0,
+            };
+            self.check_bytes(warp, at, lane, state, expected)?;
             let next = match kind {
                 MemoryBarrier::Initialize => {
                     let count = count & COUNT as u32;
@@ -114,9 +163,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 MemoryBarrier::Arrive { expects: true, drops } => state.arrive(1, count, drops),
                 MemoryBarrier::Arrive { expects: false, drops } => state.arrive(count, 0, drops),
                 MemoryBarrier::Expect => state.arrive(0, count, false),
-                MemoryBarrier::Complete => {
-                    State { bytes: state.bytes.wrapping_sub(count.cast_signed()), ..state }.turn()
-                }
+                MemoryBarrier::Complete => state.complete(count),
                 MemoryBarrier::Test | MemoryBarrier::TestParity => {
                     over |= u32::from(is_over) << lane;
                     continue;
@@ -124,8 +171,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 MemoryBarrier::Pending => continue,
             };
             states[lane] = state.pack();
-            let there = self.shared_bytes(warp, at, 1 << lane, inside, 8)?;
-            there.copy_from_slice(&next.pack().to_le_bytes());
+            self.set_barrier_state(warp, at, lane, inside, next)?;
         }
         let mut file = self.file(warp, at);
         match kind {

@@ -2,6 +2,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod barrier;
+pub(crate) mod bulk_copy;
 pub(crate) mod call;
 pub(crate) mod cluster;
 pub(crate) mod collective;

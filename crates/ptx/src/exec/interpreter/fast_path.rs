@@ -4,7 +4,10 @@
 //! is four registers; the choice is made at run time. It covers most instructions of most kernels:
 //! arithmetic, kernel arguments, accesses to direct ranges and shared memory, branches that no lane or every
 //! lane takes. It never traps: any other instruction is left to the [interpreter](super).
-#![expect(unsafe_code, reason = "calls the loop that needs a processor's features, after asking for them")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "calls the loop that needs a processor's features, after asking for them")
+)]
 
 use crate::arith::convert::Conversion;
 use crate::exec::compute::compute;
@@ -78,16 +81,24 @@ fn run_all<'c, P: Accesses>(
                 }
             }
             Operation::Load(form) => {
-                if !load::<P>(Transfer { mask, form, slots, pc }, file, around) {
+                let access = Transfer { mask, form, slots, pc };
+                if around.traffic.counts_sectors {
+                    around.traffic.count(file, access.mask, access.form, access.slots);
+                }
+                if !load::<P>(access, file, around) {
                     break;
                 }
-                *around.moved += form.global_bytes(mask);
+                around.traffic.bytes += form.global_bytes(mask);
             }
             Operation::Store(form) => {
-                if !store::<P>(Transfer { mask, form, slots, pc }, file, around) {
+                let access = Transfer { mask, form, slots, pc };
+                if around.traffic.counts_sectors {
+                    around.traffic.count(file, access.mask, access.form, access.slots);
+                }
+                if !store::<P>(access, file, around) {
                     break;
                 }
-                *around.moved += form.global_bytes(mask);
+                around.traffic.bytes += form.global_bytes(mask);
             }
             Operation::Atomic(atomic) => {
                 if !P::change(Update { mask, atomic, slots, pc }, file, around) {
@@ -174,6 +185,7 @@ mod tests {
     use super::*;
     use crate::device::VecMemory;
     use crate::exec::memory::range_cache::RangeCache;
+    use crate::exec::memory::traffic::Traffic;
     use crate::exec::registers::Registers;
     use crate::lanes::Row;
     use crate::program::Program;
@@ -238,7 +250,7 @@ mod tests {
                     let mut around = Environment {
                         memory: &memory,
                         ranges: &mut RangeCache::default(),
-                        moved: &mut 0,
+                        traffic: &mut Traffic::default(),
                         shared: None,
                         arguments: &[],
                         places: &[[0; LANES]; 3],

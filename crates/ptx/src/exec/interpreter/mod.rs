@@ -11,7 +11,7 @@ use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
 use crate::exec::memory::transfer::Environment;
 use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
-use crate::program::operation::{Instruction, Operation};
+use crate::program::operation::{AccessForm, Instruction, Operation};
 use crate::program::slot::Slot;
 use fast_path::Cursor;
 
@@ -78,7 +78,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             let mut around = Environment {
                 memory: &context.memory,
                 ranges: self.ranges,
-                moved: self.moved,
+                traffic: self.traffic,
                 shared: (!M::WATCHES_SHARED).then_some(&mut self.shared[..shared_bytes]),
                 arguments: &context.arguments,
                 places: &context.places[warp.index as usize],
@@ -106,6 +106,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let used = slice - left;
         *fuel -= used;
         warp.time.instructions = started + used;
+        warp.divergence.thread_instructions += used * u64::from(at.lanes.count_ones());
         match outcome? {
             Next::Regroup => return Ok(false),
             Next::Yield => {
@@ -144,19 +145,21 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             Operation::Load(form) => {
                 self.load(warp, at, lanes, form, slots)?;
-                *self.moved += form.global_bytes(lanes);
+                self.traffic.bytes += form.global_bytes(lanes);
             }
             Operation::Store(form) => {
                 self.store(warp, at, lanes, form, slots)?;
-                *self.moved += form.global_bytes(lanes);
+                self.traffic.bytes += form.global_bytes(lanes);
             }
             Operation::LoadWhole(form) => {
+                self.count_sectors(warp, at, lanes, &form, slots);
                 self.load_whole(warp, at, lanes, form, slots)?;
-                *self.moved += form.global_bytes(lanes);
+                self.traffic.bytes += form.global_bytes(lanes);
             }
             Operation::StoreWhole(form) => {
+                self.count_sectors(warp, at, lanes, &form, slots);
                 self.store_whole(warp, at, lanes, form, slots)?;
-                *self.moved += form.global_bytes(lanes);
+                self.traffic.bytes += form.global_bytes(lanes);
             }
             Operation::Atomic(atomic) => self.atomic(warp, at, lanes, atomic, slots)?,
             Operation::AtomicPair(atomic) => self.atomic_pair(warp, at, lanes, atomic, slots)?,
@@ -222,8 +225,23 @@ impl<M: Memory + Host> Executor<'_, M> {
                 let but = (!all).then(|| first.value());
                 self.tell(warp, at, lanes, Event::CopiesAwaited { but });
             }
+            Operation::CopyBulk(form) => self.copy_bulk(warp, at, lanes, form, slots)?,
+            Operation::StoreAsync(form) => self.store_async(warp, at, lanes, form, slots)?,
+            Operation::CommitBulk => self.tell(warp, at, lanes, Event::BulkCommitted),
+            Operation::AwaitBulk { reads } => {
+                self.tell(warp, at, lanes, Event::BulkAwaited { but: first.value(), reads });
+            }
         }
         Ok(Next::Following)
+    }
+
+    /// Counts the sectors of an access that the fast path does not try.
+    fn count_sectors(&mut self, warp: &mut Warp, at: Current, lanes: u32, form: &AccessForm, slots: &[Slot; 6]) {
+        if self.traffic.counts_sectors {
+            let registers = &mut warp.frames.get(at.frame).registers;
+            let file = File { registers, constants: &self.context.program.constants };
+            self.traffic.count(&file, lanes, form, slots);
+        }
     }
 
     fn branch_indexed(
@@ -253,6 +271,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         if let ([(pc, _)], 0) = (parts.as_slice(), rest) {
             return Ok(Next::Jump(*pc));
         }
+        warp.divergence.branches += 1;
         let group = warp.groups[at.index];
         warp.groups.swap_remove(at.index);
         warp.groups.extend(parts.into_iter().map(|(pc, lanes)| Group { pc, lanes, ..group }));
@@ -267,6 +286,7 @@ fn branch(warp: &mut Warp, at: Current, lanes: u32, target: u32) -> Next {
     if lanes == at.lanes {
         return Next::Jump(target);
     }
+    warp.divergence.branches += 1;
     let group = &mut warp.groups[at.index];
     *group = Group { lanes: at.lanes & !lanes, pc: at.pc + 1, ..*group };
     let taken = Group { lanes, pc: target, ..*group };

@@ -9,7 +9,7 @@ use crate::device::direct::Direct;
 use crate::exec::compute::atomic::changed;
 use crate::exec::registers::{File, Lane, Written};
 use crate::lanes::{LANES, Longs, lanes as each};
-use crate::program::operation::{Atom, Change};
+use crate::program::atomic::{Atom, Change};
 use crate::program::slot::Slot;
 use crate::program::space::Space;
 
@@ -172,6 +172,7 @@ mod tests {
     use crate::device::vec_memory::VecMemory;
     use crate::exec::memory::processor::Portable;
     use crate::exec::memory::range_cache::RangeCache;
+    use crate::exec::memory::traffic::Traffic;
     use crate::exec::registers::Registers;
     use crate::lanes::ALL;
     use crate::program::constants::Constants;
@@ -247,7 +248,7 @@ mod tests {
             let mut around = Environment {
                 memory: &memory,
                 ranges: &mut RangeCache::default(),
-                moved: &mut 0,
+                traffic: &mut Traffic::default(),
                 shared: Some(&mut shared),
                 arguments: &[],
                 places: &[[0; LANES]; 3],

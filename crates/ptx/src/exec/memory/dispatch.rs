@@ -1,5 +1,8 @@
 //! The accesses of the fast path, compiled once for each kind of processor and not into the loop itself.
-#![expect(unsafe_code, reason = "calls functions that need AVX2, from code that runs where it was found")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "calls functions that need AVX2, from code that runs where it was found")
+)]
 
 #[cfg(target_arch = "x86_64")]
 use super::processor::Avx2;
@@ -7,8 +10,8 @@ use super::processor::{Portable, Processor};
 use super::transfer::{Environment, Transfer, Update};
 use super::{atomic, coalesced, shared_words, single_element};
 use crate::exec::registers::File;
-use crate::program::operation::AccessForm;
-use crate::program::slot::Slot;
+#[cfg(target_arch = "x86_64")]
+use crate::program::{operation::AccessForm, slot::Slot};
 
 /// Each access is a function of its own: those that are made often have little to keep, those that are rare
 /// need much room.

@@ -1,5 +1,8 @@
 //! Words of shared memory, one for each lane of a full warp.
-#![expect(unsafe_code, reason = "loads rows into wide registers of a processor that has them")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "loads rows into wide registers of a processor that has them")
+)]
 
 use super::pattern::Shape;
 use crate::lanes::{LANES, Words};

@@ -22,4 +22,5 @@ pub(crate) mod range_cache;
 pub(crate) mod rows;
 pub(crate) mod shared_words;
 pub(crate) mod single_element;
+pub(crate) mod traffic;
 pub(crate) mod transfer;

@@ -8,9 +8,14 @@
 //! | uniform | all the same | one element |
 //! | contiguous | each follows the one before, and no lane in between is missing | one copy |
 //! | scattered | anything else | lane by lane, or run by run |
-#![expect(unsafe_code, reason = "loads rows into wide registers of a processor that has them")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "loads rows into wide registers of a processor that has them")
+)]
 
-use crate::lanes::{ALL, LANES, Longs};
+#[cfg(any(test, target_arch = "x86_64"))]
+use crate::lanes::ALL;
+use crate::lanes::{LANES, Longs};
 use crate::program::window;
 
 /// The pattern of the lanes' addresses.

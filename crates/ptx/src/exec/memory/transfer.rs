@@ -1,6 +1,7 @@
 //! Loads, stores and atomic operations as the fast path passes them on, and the memory that they go to.
 
 use super::range_cache::RangeCache;
+use super::traffic::Traffic;
 use crate::device::memory::Memory;
 use crate::lanes::Words;
 use crate::program::operation::{AccessForm, Atomic};
@@ -30,8 +31,7 @@ pub(crate) struct Update<'i> {
 pub(crate) struct Environment<'s> {
     pub(crate) memory: &'s dyn Memory,
     pub(crate) ranges: &'s mut RangeCache,
-    /// Bytes of global memory that were loaded, stored or updated.
-    pub(crate) moved: &'s mut u64,
+    pub(crate) traffic: &'s mut Traffic,
     /// The block's shared memory; none where every access to it is observed.
     pub(crate) shared: Option<&'s mut [u8]>,
     pub(crate) arguments: &'s [u8],

@@ -8,6 +8,7 @@ use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
 use crate::exec::context::Context;
 use crate::exec::memory::range_cache::RangeCache;
+use crate::exec::memory::traffic::Traffic;
 use crate::exec::registers::File;
 
 /// The surroundings of a running warp: its block, and the grid.
@@ -18,8 +19,7 @@ pub(crate) struct Executor<'b, M> {
     pub(crate) shared: &'b mut [u8],
     pub(crate) barriers: &'b mut Barriers,
     pub(crate) ranges: &'b mut RangeCache,
-    /// Bytes of global memory that were loaded, stored or updated.
-    pub(crate) moved: &'b mut u64,
+    pub(crate) traffic: &'b mut Traffic,
     pub(crate) others: ClusterMemory<'b>,
 }
 

@@ -27,9 +27,19 @@ pub(crate) struct Warp {
     /// The last error of the device runtime, for each lane.
     pub(crate) errors: Words,
     pub(crate) time: Time,
+    pub(crate) divergence: Divergence,
     /// The group that ran when the fuel was used up, and the instructions that it may still carry out before
     /// others.
     pub(crate) interrupted: Option<(usize, u64)>,
+}
+
+/// Counts of diverging control flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Divergence {
+    /// Instructions, each counted once for every lane of the group that ran it.
+    pub(crate) thread_instructions: u64,
+    /// Branches at which lanes parted.
+    pub(crate) branches: u64,
 }
 
 impl Warp {

@@ -115,6 +115,10 @@ mod tests {
     /// Runs `body` with the address of 4 KiB in `%rd1`, so many instructions at a time; its cost, and the
     /// instructions.
     fn run(body: &str, threads: u32, fuel: u64) -> (Cost, u64) {
+        run_counted(body, threads, fuel, false)
+    }
+
+    fn run_counted(body: &str, threads: u32, fuel: u64, counts_sectors: bool) -> (Cost, u64) {
         let text = format!(
             ".version 8.0 .target sm_80 .address_size 64 .visible .entry timed(.param .u64 at) {{
              .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; ld.param.u64 %rd1, [at]; {body} ret; }}"
@@ -122,8 +126,9 @@ mod tests {
         let program = Program::from_text(&text).unwrap();
         let memory = VecMemory::new(4096);
         let arguments = memory.reserve(4096).to_le_bytes();
+        let (block, cycles_per_instruction) = ([threads, 1, 1], 4);
         let launch =
-            Launch { block: [threads, 1, 1], arguments: &arguments, cycles_per_instruction: 4, ..Launch::default() };
+            Launch { block, arguments: &arguments, cycles_per_instruction, counts_sectors, ..Launch::default() };
         let mut grid = Grid::new(program.kernel("timed").unwrap(), launch, &memory).unwrap();
         while grid.step(fuel) == Step::Running {}
         (grid.cost(), grid.instructions())
@@ -175,6 +180,29 @@ mod tests {
     fn bytes_of_global_memory_are_counted_by_lanes() {
         let (cost, _) = run("ld.global.v2.u32 {%r1, %r2}, [%rd1]; st.global.u8 [%rd1], %r1;", 40, 1000);
         assert_eq!(cost.bytes, 40 * 9);
+    }
+
+    #[test]
+    fn instructions_of_threads_are_counted_by_the_lanes_that_run_them() {
+        let (whole, instructions) = run("mov.u32 %r1, 1;", 64, 1000);
+        assert_eq!((whole.instructions, whole.thread_instructions), (instructions, 32 * instructions));
+        assert_eq!(whole.divergent_branches, 0);
+        // Eight of 32 lanes go the longer way.
+        let body = "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 8; @%p1 bra PAST;
+            mov.u32 %r2, 1; mov.u32 %r2, 2; mov.u32 %r2, 3; PAST: mov.u32 %r3, 1;";
+        let (parted, instructions) = run(body, 32, 1000);
+        assert_eq!((parted.instructions, parted.divergent_branches), (instructions, 1));
+        assert_eq!(parted.thread_instructions, 32 * (instructions - 3) + 8 * 3);
+    }
+
+    #[test]
+    fn sectors_are_counted_where_a_launch_asks_for_it() {
+        let body = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 128; add.s64 %rd3, %rd1, %rd2;
+            ld.global.u32 %r2, [%rd3]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2;";
+        let (cost, _) = run_counted(body, 32, 1000, true);
+        assert_eq!((cost.requests, cost.sectors, cost.needed_sectors), (2, 32 + 4, 4 + 4));
+        let (uncounted, _) = run(body, 32, 1000);
+        assert_eq!((uncounted.requests, uncounted.sectors, uncounted.bytes), (0, 0, cost.bytes));
     }
 
     #[test]

@@ -1,36 +1,22 @@
 //! Atomic operations, of one value and of several.
 
-use super::super::operation::{Atom, Atomic, Change, Operation};
+use super::super::atomic::{Atom, Change};
+use super::super::operation::{Atomic, Operation};
 use super::super::slot::Slot;
 use super::super::space::Space;
 use super::arithmetic::file;
 use super::memory::{memory_order, space};
+use super::reduction::change;
 use super::{Decoded, Decoder, Modifiers, Why, pair};
 use crate::syntax::{Instruction, Operand, ScalarType};
-
-fn change(word: &str) -> Option<Change> {
-    Some(match word {
-        "add" => Change::Add,
-        "min" => Change::Minimum,
-        "max" => Change::Maximum,
-        "inc" => Change::Increment,
-        "dec" => Change::Decrement,
-        "and" => Change::And,
-        "or" => Change::Or,
-        "xor" => Change::Xor,
-        "exch" => Change::Exchange,
-        "cas" => Change::CompareAndSwap,
-        _ => return None,
-    })
-}
 
 pub(super) fn decode<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    if instruction.modifiers.contains(&"async") {
-        return Err(Why::Modifier("async".to_owned()));
+    if instruction.opcode == "red" && instruction.modifiers.first() == Some(&"async") {
+        return super::bulk_copy::store(decoder, instruction, modifiers);
     }
     if instruction.opcode == "red" && modifiers.any(|word| matches!(word, "acquire" | "acq_rel")) {
         return Err(Why::Other("without a result there is nothing to acquire"));
@@ -64,13 +50,14 @@ pub(super) fn decode<'t>(
         ScalarType::F16x2 if floating => Atom::F16x2,
         ScalarType::Bf16 if floating => Atom::Bf16,
         ScalarType::Bf16x2 if floating => Atom::Bf16x2,
+        ScalarType::F32 if change == Change::Add && unflushed => Atom::WholeF32,
         ScalarType::F32 if change == Change::Add => Atom::F32,
         ScalarType::F64 if change == Change::Add => Atom::F64,
         _ => return Err(Why::Other("it is not for this type")),
     };
     let halves = matches!(atom, Atom::F16 | Atom::F16x2 | Atom::Bf16 | Atom::Bf16x2);
-    if unflushed != halves {
-        return Err(Why::Other("`.noftz` goes with f16 and bf16, and with them alone"));
+    if unflushed != (halves || atom == Atom::WholeF32) {
+        return Err(Why::Other("`.noftz` goes with f16 and bf16, and with sums of f32"));
     }
     let bits = matches!(scalar, ScalarType::B16 | ScalarType::B32 | ScalarType::B64);
     let suits = match change {
@@ -129,7 +116,8 @@ fn atomic_vector<'t>(
         (true, [operands @ .., _]) => operands,
         (_, operands) => operands,
     };
-    let floating = matches!(atom, Atom::F16 | Atom::F16x2 | Atom::Bf16 | Atom::Bf16x2 | Atom::F32);
+    let floating =
+        matches!(atom, Atom::F16 | Atom::F16x2 | Atom::Bf16 | Atom::Bf16x2 | Atom::F32) || atom == Atom::WholeF32;
     if !matches!(space, Space::Global | Space::Generic) || !floating {
         return Err(Why::Other("vectors are for floating point in global memory"));
     }

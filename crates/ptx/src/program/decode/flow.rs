@@ -152,6 +152,9 @@ pub(super) fn nothing<'t>(
     if instruction.opcode == "setmaxnreg" && decoder.code.header.target.features == Features::Portable {
         return Err(Why::Other("it needs `.target sm_90a`"));
     }
+    if instruction.opcode == "griddepcontrol" && !matches!(&instruction.modifiers[..], ["wait" | "launch_dependents"]) {
+        return Err(Why::Missing("`.wait` or `.launch_dependents`"));
+    }
     while modifiers.pick(|_| Some(())).is_some() {}
     decoder.emit(Operation::Nothing, &[]);
     Ok(())

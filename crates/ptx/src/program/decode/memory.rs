@@ -171,6 +171,9 @@ pub(super) fn store<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
+    if instruction.modifiers.first() == Some(&"async") {
+        return super::bulk_copy::store(decoder, instruction, modifiers);
+    }
     check_order(&instruction.modifiers)?;
     if modifiers.any(|word| matches!(word, "acquire" | "ca" | "lu" | "cv" | "nc")) {
         return Err(Why::Other("a store does not acquire, and has other cache operators"));
@@ -240,6 +243,7 @@ pub(super) fn hint<'t>(
         ("prefetch", ["L1" | "L2" | "L2::evict_last" | "L2::evict_normal" | "tensormap"])
             | ("prefetch", ["global", "L1" | "L2" | "L2::evict_last" | "L2::evict_normal"])
             | ("prefetch", ["local", "L1" | "L2"] | ["param" | "const", "tensormap"])
+            | ("prefetch", ["L1::32B", "valid_addr"] | ["global", "L1::32B", "valid_addr"])
             | ("prefetchu", ["L1"])
             | ("applypriority", ["global", "L2::evict_normal"] | ["L2::evict_normal"])
             | ("discard", ["global", "L2"] | ["L2"])
@@ -365,6 +369,9 @@ pub(super) fn copy<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
+    if matches!(&instruction.modifiers[..], ["async", "bulk", ..] | ["reduce", ..]) {
+        return super::bulk_copy::decode(decoder, instruction, modifiers);
+    }
     if !modifiers.flag("async") {
         return Err(Why::Missing("`.async`"));
     }
@@ -388,8 +395,7 @@ pub(super) fn copy<'t>(
     let caches = modifiers.flag("ca") || modifiers.flag("cg");
     if !caches || !modifiers.flag("shared") && !modifiers.flag("shared::cta") || !modifiers.flag("global") {
         return Err(Why::Other(
-            "only copies of 4, 8 or 16 bytes from global to shared memory are simulated, bulk and tensor copies are not; \
-                 use `cp.async.ca`, or loads and stores",
+            "it copies from global to shared memory: `cp.async.ca.shared.global` or `cp.async.cg.shared.global`",
         ));
     }
     let is_hinted = instruction.modifiers.contains(&"L2::cache_hint");

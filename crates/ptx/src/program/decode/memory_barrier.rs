@@ -21,6 +21,12 @@ pub(super) fn decode<'t>(
     {
         modifiers.flag(word);
     }
+    // The layout and the phases that barriers have always had.
+    if what == "init" {
+        modifiers.flag("layout::v0");
+    } else if matches!(what, "test_wait" | "try_wait") {
+        modifiers.flag("phase_type::primary");
+    }
     let (parity, expects) = (modifiers.flag("parity"), modifiers.flag("expect_tx"));
     if modifiers.scalar()? != ScalarType::B64 {
         return Err(Why::Other("a barrier has 64 bits"));

@@ -14,11 +14,13 @@ use crate::program::constants::Constants;
 use crate::syntax::{self, Module};
 
 mod address;
+mod architecture;
 mod arithmetic;
 mod assigned;
 mod atomic;
 mod bits;
 mod body;
+mod bulk_copy;
 mod cluster;
 mod compare;
 mod conversion;
@@ -38,6 +40,7 @@ mod operand;
 mod pair;
 mod paths;
 mod pragma;
+mod reduction;
 mod scope;
 mod stack_memory;
 mod synchronize;
@@ -341,6 +344,7 @@ impl<'m, 't> Decoder<'m, 't> {
         }
         let decode = table::decoder_of(instruction.opcode).ok_or_else(|| refuse(missing(instruction.opcode)))?;
         let mut modifiers = Modifiers::new(&instruction.modifiers);
+        self.check_architecture(instruction).map_err(refuse)?;
         let (first, mark) = (self.code.instructions.len(), self.mentions.mark());
         decode(self, instruction, &mut modifiers).and_then(|()| modifiers.finish()).map_err(refuse)?;
         let last = self.pc().wrapping_sub(1);
@@ -373,6 +377,7 @@ fn missing(opcode: &str) -> Why {
     Why::Other(match opcode {
         "tex" | "tld4" | "txq" | "istypep" => "textures are not simulated; read the data from global memory",
         "suld" | "sust" | "sured" | "suq" => "surfaces are not simulated; keep the data in global memory",
+        "multimem" => "memory of several devices at one address is not simulated; access each device's memory",
         "wgmma" | "tcgen05" => {
             "products of several warps are not simulated; compile for compute_80, where `mma` is used"
         }

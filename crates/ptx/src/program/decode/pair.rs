@@ -2,8 +2,9 @@
 //!
 //! `mov.b128`, loads and stores of `.b128`, `atom.exch.b128` and `atom.cas.b128`.
 
+use super::super::atomic::Change;
 use super::super::compute::{Compute, Int};
-use super::super::operation::{AccessForm, Change, Operation, PairAtomic};
+use super::super::operation::{AccessForm, Operation, PairAtomic};
 use super::super::slot::Slot;
 use super::super::space::Space;
 use super::address::Position;

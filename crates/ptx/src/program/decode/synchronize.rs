@@ -97,6 +97,13 @@ pub(super) fn fence<'t>(
         ("fence", [scope]) | ("fence", ["sc" | "acq_rel" | "acquire" | "release", scope]) if is_scope(scope) => false,
         ("fence" | "membar", ["proxy", "alias" | "async"]) => false,
         ("fence", ["proxy", "async", "global" | "shared::cta" | "shared::cluster"]) => false,
+        ("fence", ["proxy", "alias", "acquire" | "release", "sys"]) => false,
+        ("fence", ["proxy", "async::generic", "acquire", "sync_restrict::shared::cluster", "cluster"]) => false,
+        ("fence", ["proxy", "async::generic", "release", "sync_restrict::shared::cta", "cluster"]) => false,
+        (
+            "fence",
+            ["proxy", "async::generic", "release", "sync_restrict::shared::cluster::read", "cta" | "cluster"],
+        ) => false,
         ("fence", ["proxy", "tensormap::generic", "acquire", scope]) if is_scope(scope) => true,
         ("fence", ["proxy", "tensormap::generic", "release", scope]) if is_scope(scope) => false,
         ("fence", ["mbarrier_init", "release", "cluster"]) => false,

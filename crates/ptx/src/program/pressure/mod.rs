@@ -2,8 +2,8 @@
 //!
 //! An assembler decides how many registers a kernel has. The estimate counts what it has to keep: the words
 //! of all values that are written before and read after an instruction, where the most are. Values that every
-//! thread has alike and that can be had again at no cost (arguments, constants, most special registers) are
-//! left out, since hardware reads them from constant memory or has a file of its own for them.
+//! thread has alike (arguments, constants, most special registers, and integers that are computed from them
+//! alone) are left out, since hardware reads them from constant memory or has a file of its own for them.
 //!
 //! Then it orders instructions as an assembler does to hide latency: with those behind short branches, which
 //! run under a predicate, and with several turns of a loop at once.
@@ -217,6 +217,17 @@ mod tests {
         assert_eq!(wide("u64"), wide("u32") + 7);
         let vector = |kind: &str| registers(&format!("ld.global.{kind} [%rd1]; st.global.u32 [%rd1], %r1;"));
         assert!(vector("v4.u32 {%r1, %r2, %r3, %r4},") >= vector("v2.u32 {%r1, %r2},") + 4);
+    }
+
+    #[test]
+    fn integers_that_all_threads_have_alike_are_in_a_file_of_their_own() {
+        let sums = |of: &str| {
+            let values: String = (2..40).map(|i| format!("mad.lo.u32 %r{i}, %r1, {i}, {i};")).collect();
+            let stores: String = (2..40).map(|i| format!("st.volatile.global.u32 [%rd1], %r{i};")).collect();
+            registers(&format!("mov.u32 %r1, {of}; {values} bar.sync 0; {stores}"))
+        };
+        assert!(sums("%ctaid.x") <= 12, "{}", sums("%ctaid.x"));
+        assert!(sums("%tid.x") > 38, "{}", sums("%tid.x"));
     }
 
     #[test]

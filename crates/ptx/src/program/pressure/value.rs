@@ -5,6 +5,7 @@ use crate::program::Code;
 use crate::program::compute::{Cast, Compute};
 use crate::program::function::Touch;
 use crate::program::operation::{Operation, Special};
+use crate::program::slot::Guard;
 use crate::program::space::Space;
 
 /// The longs that only ever get values of 32 bits without a sign.
@@ -24,34 +25,73 @@ pub(super) fn halves(code: &Code, touches: &[Touch], registers: &Registers) -> V
     halves.iter().zip(others).map(|(halves, others)| halves & !others).collect()
 }
 
-/// The registers whose values can be had again at no cost.
+/// The registers whose values can be had again at no cost, or are the same for all threads of a block:
+/// hardware has a file of its own for those.
 pub(super) fn free(code: &Code, touches: &[Touch], registers: &Registers) -> Vec<u64> {
-    let mut writes = vec![0_u32; registers.count];
-    touches.iter().filter(|touch| touch.is_write).for_each(|touch| writes[registers.id(touch)] += 1);
     let mut free = vec![0; registers.count.div_ceil(64)];
-    let mut from = 0;
-    for (at, touch) in touches.iter().enumerate() {
-        if touches[from].pc != touch.pc {
-            from = at;
-        }
-        let id = registers.id(touch);
-        if !touch.is_write || writes[id] != 1 {
-            continue;
-        }
-        let sources = touches[from..at].iter().filter(|source| !source.is_write);
-        let is_uniform = sources.into_iter().all(|source| has(&free, registers.id(source)));
-        let instruction = &code.instructions[touch.pc as usize];
-        let is_free = match instruction.operation {
-            Operation::Load(form) => form.space == Space::Argument || form.constant && is_uniform,
-            Operation::Special(special) => is_shared(special),
-            Operation::Compute(Compute::Move | Compute::MoveLong) => is_uniform,
-            _ => false,
-        };
-        if is_free {
-            free[id / 64] |= 1 << (id % 64);
+    let of_one = |touches: &[Touch]| touches.iter().partition::<Vec<_>, _>(|touch| touch.is_write);
+    let instructions: Vec<_> = touches.chunk_by(|one, other| one.pc == other.pc).map(of_one).collect();
+    let mut others = vec![0_u64; free.len()];
+    for (writes, _) in &instructions {
+        for touch in writes {
+            let id = registers.id(touch);
+            let set = if is_uniform(code, touch.pc) { &mut free } else { &mut others };
+            set[id / 64] |= 1 << (id % 64);
         }
     }
-    free
+    free.iter_mut().zip(others).for_each(|(free, others)| *free &= !others);
+    // Until no value is left that comes from one of the threads' own.
+    loop {
+        let before = free.clone();
+        for (writes, reads) in &instructions {
+            if reads.iter().any(|touch| !has(&free, registers.id(touch))) {
+                writes.iter().map(|touch| registers.id(touch)).for_each(|id| free[id / 64] &= !(1 << (id % 64)));
+            }
+        }
+        if free == before {
+            return free;
+        }
+    }
+}
+
+/// `true` for an instruction that gives all threads the same if its sources do, and that a warp can carry out
+/// for all of them.
+fn is_uniform(code: &Code, pc: u32) -> bool {
+    use Compute::{
+        Add, And, AndLong, Cast as Casts, Move, MoveLong, Multiply, MultiplyAdd, MultiplyWide, Negate, Not, Or, OrLong,
+        ShiftLeft, ShiftRight, Subtract, Table, Xor,
+    };
+    let instruction = &code.instructions[pc as usize];
+    let is_guarded = instruction.guard != Guard::NONE;
+    match instruction.operation {
+        Operation::Load(form) => form.space == Space::Argument || form.constant,
+        Operation::Special(special) => is_shared(special),
+        Operation::Compute(compute) => {
+            let is_integer = matches!(
+                compute,
+                Add(_)
+                    | Subtract(_)
+                    | Multiply(_)
+                    | MultiplyWide(_)
+                    | MultiplyAdd(_)
+                    | Negate(_)
+                    | ShiftLeft(_)
+                    | ShiftRight(_)
+                    | And
+                    | AndLong
+                    | Or
+                    | OrLong
+                    | Xor
+                    | Not
+                    | Table(_)
+                    | Move
+                    | MoveLong
+                    | Casts(Cast::ExtendLong { .. } | Cast::Cut { .. } | Cast::Extend { .. })
+            );
+            is_integer && !is_guarded
+        }
+        _ => false,
+    }
 }
 
 /// `true` for special registers that lie in constant memory, or that a warp can read for all its threads.

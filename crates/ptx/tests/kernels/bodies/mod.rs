@@ -10,6 +10,7 @@ pub(crate) mod texts;
 
 pub(crate) mod atomics;
 pub(crate) mod bits;
+pub(crate) mod bulk;
 pub(crate) mod calls;
 pub(crate) mod clusters;
 pub(crate) mod convert;
@@ -50,6 +51,14 @@ macro_rules! for_each_body {
                 quotients_of_short_types_are_of_those_types
                 loops_of_shifts_are_a_generator
             }
+            bulk {
+                tiles_are_fetched_ahead_of_those_that_add_them
+                shared_memory_is_sent_in_groups
+                one_copy_reaches_both_blocks_of_a_cluster
+                blocks_of_a_cluster_exchange_and_add_tiles
+                counts_of_blocks_are_added_as_a_whole
+                registers_are_stored_and_added_in_the_other_block
+            }
             calls {
                 structs_are_passed_by_value
                 functions_take_and_return_structs
@@ -61,6 +70,7 @@ macro_rules! for_each_body {
                 many_values_alive_and_bounds_of_a_launch
             }
             clusters {
+                bulk_copies_are_counted_by_bytes
                 blocks_have_the_shape_that_a_kernel_requires_and_are_clusters_of_their_own
                 neighbours_of_a_cluster_read_each_other
                 kernels_may_let_the_next_one_start_early
@@ -200,9 +210,6 @@ pub(crate) use for_each_body;
 macro_rules! for_each_body_of_hardware {
     ($callback:ident) => {
         $callback! {
-            clusters {
-                bulk_copies_are_counted_by_bytes: "compute_90/async90", "bulk_copy"
-            }
             textures {
                 textures_are_read_at_the_middle_of_pixels: "compute_75/textures", "texture_scale"
                 surfaces_are_changed_in_place: "compute_75/textures", "surface_add"

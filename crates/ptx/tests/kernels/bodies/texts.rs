@@ -18,7 +18,7 @@ texts! {
         async bfloat fragments80 groups redux standard tensor80
     }
     compute_90 {
-        async90 atomics bfloat clusters cooperative groups half libm32 standard
+        async90 atomics bfloat bulk clusters cooperative groups half libm32 standard
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn cuDeviceGetName(call: &Call<'_>, name: Ptr<c_char>, length: c_int,
 pub(crate) fn cuDeviceGetUuid(call: &Call<'_>, uuid: Ptr<CUuuid>, device: CUdevice) -> Status {
     uuid.required()?;
     let spec = &call.core().topology.devices[ordinal(call, device)?];
-    uuid.write(CUuuid { bytes: spec.uuid.map(u8::cast_signed) })
+    uuid.write(CUuuid { bytes: spec.uuid.map(|byte| c_char::from_ne_bytes([byte])) })
 }
 
 /// Differs from the older form only for MIG instances, which are not simulated.

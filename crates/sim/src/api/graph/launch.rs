@@ -13,10 +13,11 @@ use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::conditions::Conditions;
 use crate::machine::core::{Core, Guard};
-use crate::machine::graph::{KernelNode, NodeWork};
+use crate::machine::graph::{KernelNode, NodeWork, Plan};
 use crate::machine::graph_launch::StartsKernels;
 use crate::machine::work::Task;
 use crate::machine::world::World;
+use crate::memory::Claim;
 
 /// Makes the tasks of kernel nodes. Weak, because an op is part of its machine and must not keep it alive.
 struct Kernels {
@@ -34,6 +35,11 @@ impl StartsKernels for Kernels {
         let core = self.core.upgrade().ok_or(warploom_sys::types::CUresult::CUDA_ERROR_DEINITIALIZED)?;
         let call = Call::new(&core, self.function, false);
         kernel.call.task(&call, world, Some(conditions))
+    }
+
+    fn afford(&self, world: &mut World, body: &Plan) -> Status<Claim> {
+        let core = self.core.upgrade().ok_or(warploom_sys::types::CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        world.afford_body(&Call::new(&core, self.function, false), body)
     }
 }
 

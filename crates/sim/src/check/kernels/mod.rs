@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use warploom_engine::{Known, Work};
 
+use super::bodies::BodyPlace;
 use super::checker::{Checker, Parts};
 use super::pending_kernels::{PendingFree, UnorderedFree};
 use super::report::{FindingKind, KernelFault, KernelHazard, RacedMemory};
@@ -28,18 +29,24 @@ use crate::memory::{Registry, Touch};
 pub(crate) struct Watched {
     access: Access,
     known: Known,
-    /// It is inside a conditional node, whose place it shares.
-    is_part: bool,
+    /// For a node inside a conditional node, whose place it shares: its place in the body.
+    body: Option<Arc<BodyPlace>>,
 }
 
 impl Watched {
-    /// The place of a node inside a conditional node: the same, for a report under its own name.
-    pub(crate) fn part(&self, node: Option<&Arc<NodeSite>>) -> Self {
+    /// The place of a node inside a conditional node: the same, for a report under its own name, and its own
+    /// in the body.
+    pub(crate) fn part(&self, node: Option<&Arc<NodeSite>>, body: BodyPlace) -> Self {
         let mut access = self.access.clone();
         if let Some(site) = &mut access.site {
             site.node = node.cloned();
         }
-        Self { access, known: self.known.clone(), is_part: true }
+        Self { access, known: self.known.clone(), body: Some(Arc::new(body)) }
+    }
+
+    /// Its place in the body of a conditional node, if it is inside of one.
+    pub(crate) fn body(&self) -> Option<&Arc<BodyPlace>> {
+        self.body.as_ref()
     }
 
     pub(crate) fn known(&self) -> &Known {
@@ -52,7 +59,7 @@ impl Checker {
     pub(crate) fn watch_kernel(&mut self, stream: StreamInfo, known: Known) -> Watched {
         let access = Access::new(known.next(), AccessKind::Use, Some(stream));
         self.pending.add(access.epoch);
-        Watched { access, known, is_part: false }
+        Watched { access, known, body: None }
     }
 
     /// Checks and remembers an op inside a conditional node.
@@ -60,14 +67,17 @@ impl Checker {
         let followers = self.pending.followers(watched.access.epoch);
         let (access, known) = (watched.access.clone(), &watched.known);
         let mut watch = Watch::new(self, parts, known, access, Recording::On, followers);
+        watch.body = watched.body.as_deref();
         op.touches(|touch| watch.touch(touch));
         let found = watch.found;
         found.into_iter().for_each(|kind| self.findings.add(kind));
     }
 
-    /// Forgets a conditional node that has ended.
+    /// Forgets a conditional node that has ended. One inside another shares its place, and goes with it.
     pub(crate) fn forget_kernel(&mut self, watched: &Watched) {
-        self.pending.take(watched.access.epoch);
+        if watched.body.is_none() {
+            self.pending.take(watched.access.epoch);
+        }
     }
 
     /// Checks the accesses of a kernel that has ended to memory that was freed meanwhile, and takes them out
@@ -88,14 +98,15 @@ impl Checker {
         faults: Vec<KernelFault>,
         hazards: Vec<KernelHazard>,
     ) {
-        let Watched { access, known, is_part } = watched;
-        let followers = match is_part {
-            true => self.pending.followers(access.epoch),
-            false => self.pending.take(access.epoch),
+        let Watched { access, known, body } = watched;
+        let followers = match &body {
+            Some(_) => self.pending.followers(access.epoch),
+            None => self.pending.take(access.epoch),
         };
         hazards.into_iter().for_each(|found| self.found_hazard(parts.memory, &access, found));
         faults.into_iter().for_each(|fault| self.found_fault(parts.memory, &access, fault));
         let mut watch = Watch::new(self, parts, &known, access, Recording::On, followers);
+        watch.body = body.as_deref();
         let kinds = [AccessKind::Read, AccessKind::WaitValue].into_iter().zip(&touched.reads);
         for (kind, ranges) in kinds {
             ranges.parts(&(0..u64::MAX), |range| watch.kernel_reads(range, kind));

@@ -28,6 +28,17 @@ impl Checker {
         Ok(())
     }
 
+    /// Checks a free by a node of a launch that may yet be refused, without remembering it.
+    pub(crate) fn check_draft_free(
+        &mut self,
+        parts: &mut Parts<'_>,
+        base: u64,
+        stream: StreamInfo,
+        known: &Known,
+    ) -> Status {
+        if known.is_unsure() { Ok(()) } else { self.judge_free(parts, base, Some(stream), known) }
+    }
+
     /// Remembers a free for kernels that have not ended.
     fn note_free(&mut self, parts: &mut Parts<'_>, base: u64, stream: Option<StreamInfo>, known: &Known) {
         let (Self { findings, pending }, Parts { memory, virtual_memory, .. }) = (self, parts);

@@ -185,7 +185,7 @@ impl Display for Finding {
 
 impl FindingKind {
     /// Every operation that takes part, with its part.
-    fn operations(&self) -> Vec<(&'static str, &Operation)> {
+    pub(crate) fn operations(&self) -> Vec<(&'static str, &Operation)> {
         match self {
             FindingKind::Race { first, second, allocation, .. } => {
                 vec![("first", first), ("second", second), ("allocated", &allocation.made)]
@@ -308,7 +308,7 @@ impl Display for FindingKind {
                 formatter,
                 "uninitialised read: {user} {} bytes {bytes:?} of {allocation}, which {} ({total} bytes in all)",
                 user.access,
-                if *discarded { "were discarded and nobody has written since" } else { "nobody has written" }
+                if *discarded { "were discarded and not written since" } else { "are uninitialised" }
             ),
             FindingKind::GraphRace { graph, first, second } => write!(
                 formatter,

@@ -6,4 +6,5 @@ mod order;
 mod watch;
 
 pub(super) use order::{missing, missing_edge, missing_since_birth};
+pub(crate) use watch::Drafts;
 pub(super) use watch::{Recording, Watch};

@@ -48,6 +48,22 @@ impl Checker {
         self.findings.judge(found)
     }
 
+    /// Checks an op of a launch that may yet be refused. Its accesses are remembered apart. Bytes that other
+    /// nodes of the launch write are not known, so that none is called unwritten.
+    pub(crate) fn check_draft(
+        &mut self,
+        parts: &mut Parts<'_>,
+        stream: StreamInfo,
+        known: &Known,
+        op: &impl Work<Touch = Touch>,
+        drafts: &mut Drafts,
+    ) -> Status {
+        let access = Access::new(known.next(), AccessKind::Use, Some(stream));
+        let mut found = self.watch(parts, known, access, op, Recording::Draft(drafts));
+        found.retain(|kind| !matches!(kind, FindingKind::UninitialisedRead { .. }));
+        self.findings.judge(found)
+    }
+
     /// Checks ops that stand behind a queue's newest and have no order among themselves, so that each is a
     /// timeline of its own. The next op of the queue comes behind them all: `known`, the queue's clock,
     /// includes them afterwards.

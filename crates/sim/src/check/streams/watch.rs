@@ -6,6 +6,7 @@ use std::ops::Range;
 use warploom_engine::{Epoch, Known};
 
 use super::order::{by_addition, missing, missing_edge, missing_since_birth};
+use crate::check::bodies::BodyPlace;
 use crate::check::checker::{Checker, Parts};
 use crate::check::pending_kernels::PendingKernels;
 use crate::check::processes::ForeignConflict;
@@ -25,8 +26,8 @@ pub(in crate::check) enum Recording<'a> {
     Draft(&'a mut Drafts),
 }
 
-/// The accesses of a batch that may yet fail, by the shadow that would remember them.
-pub(super) type Drafts = HashMap<*const Shadow, Shadow>;
+/// The accesses of a batch or a launch that may yet fail, by the shadow that would remember them.
+pub(crate) type Drafts = HashMap<*const Shadow, Shadow>;
 
 /// One op whose accesses are compared.
 pub(in crate::check) struct Watch<'a, 'p> {
@@ -40,6 +41,8 @@ pub(in crate::check) struct Watch<'a, 'p> {
     /// Ops that were enqueued behind it before it was looked at.
     followers: HashSet<Epoch>,
     pending: &'a PendingKernels,
+    /// Its place in the body of a conditional node, if it is inside of one.
+    pub(in crate::check) body: Option<&'a BodyPlace>,
 }
 
 impl<'a, 'p> Watch<'a, 'p> {
@@ -52,7 +55,7 @@ impl<'a, 'p> Watch<'a, 'p> {
         followers: HashSet<Epoch>,
     ) -> Self {
         let (findings, pending) = (&*checker.findings, &checker.pending);
-        Self { parts, known, access, findings, recording, found: Vec::new(), followers, pending }
+        Self { parts, known, access, findings, recording, found: Vec::new(), followers, pending, body: None }
     }
 
     pub(in crate::check) fn touch(&mut self, touch: Touch) {
@@ -117,7 +120,8 @@ impl<'a, 'p> Watch<'a, 'p> {
                 }
                 None => (behind, allocation.tracked.as_ref().map(|tracked| tracked.born.epoch)),
             };
-            let range = at - allocation.base..behind - allocation.base;
+            let base = allocation.base;
+            let range = at - base..behind - base;
             let mut conflicts = Vec::new();
             let is_early = born.is_some_and(|born| !self.known.is_unsure() && !self.known.includes(born));
             if let Some(shadow) = self.parts.virtual_memory.shadow_of(allocation) {
@@ -150,6 +154,11 @@ impl<'a, 'p> Watch<'a, 'p> {
                     if !self.followers.contains(&conflict.first.epoch) {
                         self.found_race(at, conflict);
                     }
+                }
+                for Conflict { first, bytes } in
+                    self.body.map(|body| body.touch(&(at..behind), &self.access)).unwrap_or_default()
+                {
+                    self.found_race(at, Conflict { first, bytes: bytes.start - base..bytes.end - base });
                 }
             }
             at = behind;

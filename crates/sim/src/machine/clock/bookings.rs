@@ -21,8 +21,8 @@ struct Booking {
     share: u32,
 }
 
-/// The latest bookings of one part.
-#[derive(Debug, Default)]
+/// The latest bookings of one part, by their ends: most requests come behind all of them and look at none.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Bookings {
     kept: VecDeque<Booking>,
 }
@@ -61,10 +61,19 @@ impl Bookings {
         }
     }
 
+    /// Bookings of earlier calls that end after a time.
+    fn after(&self, number: u64, time: u64) -> impl Iterator<Item = &Booking> {
+        self.kept
+            .iter()
+            .rev()
+            .take_while(move |booking| booking.end > time)
+            .filter(move |booking| booking.number < number)
+    }
+
     /// The free share at a time, for an op that sees earlier calls, and when that changes.
     fn free_at(&self, number: u64, now: u64) -> (u32, u64) {
         let (mut free, mut change) = (WHOLE, u64::MAX);
-        for booking in self.kept.iter().filter(|booking| booking.number < number && booking.end > now) {
+        for booking in self.after(number, now) {
             if booking.start <= now {
                 free = free.saturating_sub(booking.share);
                 change = change.min(booking.end);
@@ -79,11 +88,9 @@ impl Bookings {
     pub(super) fn gap(&self, number: u64, earliest: u64, duration: u64) -> u64 {
         let mut start = earliest;
         loop {
-            let overlaps = |booking: &&Booking| {
-                booking.number < number && booking.end > start && booking.start < start.saturating_add(duration.max(1))
-            };
-            match self.kept.iter().filter(overlaps).map(|booking| booking.end).max() {
-                Some(end) => start = end,
+            let end = start.saturating_add(duration.max(1));
+            match self.after(number, start).find(|booking| booking.start < end) {
+                Some(last) => start = last.end,
                 None => return start,
             }
         }
@@ -96,10 +103,10 @@ impl Bookings {
 
     fn keep(&mut self, booking: Booking) {
         if self.kept.len() == KEPT {
-            let first = (0..KEPT).min_by_key(|at| self.kept[*at].end);
-            first.map(|at| self.kept.swap_remove_back(at));
+            self.kept.pop_front();
         }
-        self.kept.push_back(booking);
+        let later = self.kept.iter().rev().take_while(|kept| kept.end > booking.end).count();
+        self.kept.insert(self.kept.len() - later, booking);
     }
 }
 
@@ -143,6 +150,17 @@ mod tests {
         late.kernel(7, 0, once(WHOLE, 5000));
         let found = kernels.map(|(number, at, share, time)| late.kernel(number, at, once(share, time)));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_booking_that_ends_first_is_forgotten_first() {
+        let mut bookings = Bookings::default();
+        bookings.take(0, 5000, 6000);
+        (1..=KEPT as u64).for_each(|number| bookings.take(number, number * 10, number * 10 + 10));
+        // The first of the short ones is gone, and the long one, booked before it, is not.
+        assert_eq!(bookings.gap(u64::MAX, 10, 10), 10);
+        assert_eq!(bookings.gap(u64::MAX, 20, 10), KEPT as u64 * 10 + 10);
+        assert_eq!(bookings.gap(u64::MAX, 5500, 10), 6000);
     }
 
     #[test]

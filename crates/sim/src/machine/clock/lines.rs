@@ -1,8 +1,9 @@
 //! The connections of a machine, each with bookings in each direction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use warploom_engine::Period;
+use warploom_record::{End, Link};
 
 use super::bookings::Bookings;
 use crate::memory::Side;
@@ -11,8 +12,11 @@ use crate::topology::{LinkKind, Topology};
 /// Bandwidth of host memory, for copies that do not leave the host.
 const HOST_BYTES_PER_SECOND: u64 = 20_000_000_000;
 
+/// Number of lines that belong to one device alone.
+const OWN_LINES: usize = 5;
+
 /// One direction of something that moves bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 enum Line {
     /// From the host to a device.
     Down(u16),
@@ -53,7 +57,16 @@ struct HostLink {
 pub(super) struct Lines {
     devices: Vec<HostLink>,
     peers: HashMap<(u16, u16), Peer>,
-    bookings: HashMap<Line, Bookings>,
+    /// One of each line, at its [index](Lines::index).
+    used: Vec<Used>,
+}
+
+/// The use of one line so far.
+#[derive(Clone, Default)]
+struct Used {
+    bookings: Bookings,
+    bytes: u64,
+    busy_ns: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -65,7 +78,7 @@ struct Peer {
 
 impl Lines {
     pub(super) fn new(topology: &Topology) -> Self {
-        let devices = topology
+        let devices: Vec<_> = topology
             .devices
             .iter()
             .map(|device| HostLink {
@@ -82,7 +95,21 @@ impl Lines {
                 ((accessor as u16, owner as u16), peer)
             })
             .collect();
-        Self { devices, peers, bookings: HashMap::new() }
+        let lines = devices.len() * (OWN_LINES + devices.len());
+        Self { devices, peers, used: vec![Used::default(); lines] }
+    }
+
+    /// The place of a line: those of a device of its own, then those of pairs.
+    fn index(&self, line: Line) -> usize {
+        let own = |kind: usize, device: u16| kind + OWN_LINES * usize::from(device);
+        match line {
+            Line::Down(device) => own(0, device),
+            Line::Up(device) => own(1, device),
+            Line::Out(device) => own(2, device),
+            Line::In(device) => own(3, device),
+            Line::Memory(device) => own(4, device),
+            Line::Pair(from, to) => self.devices.len() * (OWN_LINES + usize::from(from)) + usize::from(to),
+        }
     }
 
     /// Moves bytes: from when the way is free until the last one arrives.
@@ -109,8 +136,8 @@ impl Lines {
         let lines = || path.lines.into_iter().flatten();
         let (moving, mut start) = (path.moving(bytes), earliest);
         loop {
-            let booked = lines().filter_map(|line| self.bookings.get(&line));
-            let free = booked.map(|bookings| bookings.gap(number, start, moving)).max().unwrap_or(start);
+            let used = lines().filter_map(|line| self.used.get(self.index(line)));
+            let free = used.map(|used| used.bookings.gap(number, start, moving)).max().unwrap_or(start);
             if free == start {
                 break;
             }
@@ -118,7 +145,12 @@ impl Lines {
         }
         let moved = start.saturating_add(moving);
         for line in lines() {
-            self.bookings.entry(line).or_default().take(number, start, moved);
+            let index = self.index(line);
+            if let Some(used) = self.used.get_mut(index) {
+                used.bookings.take(number, start, moved);
+                used.bytes = used.bytes.saturating_add(bytes);
+                used.busy_ns = used.busy_ns.saturating_add(moving);
+            }
         }
         Period { start, end: moved.saturating_add(path.latency_ns) }
     }
@@ -172,5 +204,38 @@ impl Lines {
                 }
             }
         }
+    }
+
+    /// Every line of the machine, with the bytes that went over it.
+    pub(super) fn links(&self, topology: &Topology) -> Vec<Link> {
+        let mut links = Vec::new();
+        let mut add = |line: Line, from: End, to: End, kind: &str, bandwidth: u64| {
+            let (bytes, busy_ns) = self.used.get(self.index(line)).map_or((0, 0), |used| (used.bytes, used.busy_ns));
+            links.push(Link { from, to, kind: kind.to_owned(), bandwidth, bytes, busy_ns });
+        };
+        for (ordinal, device) in (0..).zip(&topology.devices) {
+            let (end, link) = (End::Device(ordinal), device.host_link);
+            add(Line::Down(ordinal), End::Host, end, link.kind.name(), link.bandwidth);
+            add(Line::Up(ordinal), end, End::Host, link.kind.name(), link.bandwidth);
+            add(Line::Memory(ordinal), end, end, "memory", device.memory_bandwidth);
+        }
+        let mut ports = BTreeMap::new();
+        for (&(from, to), peer) in self.peers.iter().collect::<BTreeMap<_, _>>() {
+            match peer.kind {
+                LinkKind::NvSwitch => ports.extend([from, to].map(|device| (device, peer.bytes_per_second))),
+                LinkKind::Nvlink => {
+                    let [from_end, to_end] = [from, to].map(End::Device);
+                    add(Line::Pair(from, to), from_end, to_end, peer.kind.name(), peer.bytes_per_second);
+                }
+                // Over the links to the host.
+                LinkKind::Pcie | LinkKind::C2c => {}
+            }
+        }
+        for (device, bandwidth) in ports {
+            let (end, kind) = (End::Device(device), LinkKind::NvSwitch.name());
+            add(Line::Out(device), end, End::Switch, kind, bandwidth);
+            add(Line::In(device), End::Switch, end, kind, bandwidth);
+        }
+        links
     }
 }

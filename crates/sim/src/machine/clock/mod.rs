@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use bookings::Bookings;
 use lines::Lines;
 use warploom_engine::{Mode, Period};
+use warploom_record::Link;
 
 use crate::machine::work::Work;
 use crate::memory::{MemoryOp, Residence, Side, Transfer};
@@ -84,7 +85,9 @@ impl Clock {
     pub(crate) fn host_is_back(&mut self) {
         if self.sees_sleep {
             let (mark, slept) = Mark::of_visit();
-            self.now = self.now.saturating_add(slept);
+            // A thread that slept while others made calls, such as one that frees in the background, adds nothing.
+            let quiet = self.host.map_or(u64::MAX, |host| mark.since(&host));
+            self.now = self.now.saturating_add(slept.min(quiet));
             self.host = Some(mark);
         }
     }
@@ -99,6 +102,11 @@ impl Clock {
     /// A host thread was busy with something else for a while.
     pub(crate) fn host_spends(&mut self, nanoseconds: u64) {
         self.now = self.now.saturating_add(nanoseconds);
+    }
+
+    /// The links of the machine, with the bytes that went over them.
+    pub(crate) fn links(&self, topology: &Topology) -> Vec<Link> {
+        self.lines.links(topology)
     }
 
     /// The host's time.
@@ -216,10 +224,15 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+    use std::time::Duration;
+
+    use parking_lot::Mutex;
     use warploom_engine::Order;
 
     use super::*;
     use crate::memory::SimAddress;
+    use crate::process::sleep::Visit;
 
     const MIB: u64 = 1 << 20;
 
@@ -307,5 +320,29 @@ mod tests {
         let first = Clock::record(12_345);
         assert_eq!(first % TICK_NS, 0);
         assert_eq!(Clock::record(first), first + TICK_NS);
+    }
+
+    #[test]
+    fn threads_that_sleep_at_the_same_time_add_it_once() -> Result<(), crate::topology::TopologyError> {
+        let sleep = Duration::from_millis(200);
+        let clock = Mutex::new(Clock::new(&Topology::preset("h200")?, Mode::Threads));
+        let call = || {
+            let _visit = Visit::begin();
+            clock.lock().host_call()
+        };
+        let together = Barrier::new(2);
+        let calls = || {
+            call();
+            together.wait();
+            std::thread::sleep(sleep);
+            call()
+        };
+        let mut ends = std::thread::scope(|scope| {
+            let other = scope.spawn(calls);
+            [calls(), other.join().unwrap_or(0)].map(Duration::from_nanos)
+        });
+        ends.sort();
+        assert!(ends[0] >= sleep && ends[1] < sleep * 2, "{ends:?}");
+        Ok(())
     }
 }

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use super::order::StepOrder;
+use super::order::{Inside, StepOrder};
 use super::shared::Launch;
-use crate::check::Watched;
+use crate::check::{ReportedPairs, Watched};
 use crate::machine::graph::{ConditionalKind, ConditionalNode, Plan};
 use crate::machine::work::{Hook, Reached};
 use crate::machine::world::{Work, World};
@@ -23,6 +23,8 @@ pub(super) struct Branch {
     node: Arc<ConditionalNode>,
     /// The node's place in the happens-before order, if the machine checks.
     watched: Option<Arc<Watched>>,
+    /// The races between nodes of its bodies that were reported.
+    reported: Arc<ReportedPairs>,
 }
 
 impl Branch {
@@ -33,8 +35,8 @@ impl Branch {
         node: &Arc<ConditionalNode>,
         watched: Option<Watched>,
     ) -> Self {
-        let bodies = plan.bodies(step).into();
-        Self { launch: Arc::clone(launch), bodies, node: Arc::clone(node), watched: watched.map(Arc::new) }
+        let (bodies, watched) = (plan.bodies(step).into(), watched.map(Arc::new));
+        Self { launch: Arc::clone(launch), bodies, node: Arc::clone(node), watched, reported: Arc::default() }
     }
 
     /// The body that the condition's value chooses.
@@ -51,12 +53,13 @@ impl Branch {
 
     /// The same node once more.
     fn again(&self) -> Self {
-        let Self { launch, bodies, node, watched } = self;
+        let Self { launch, bodies, node, watched, reported } = self;
         Self {
             launch: Arc::clone(launch),
             bodies: Arc::clone(bodies),
             node: Arc::clone(node),
             watched: watched.clone(),
+            reported: Arc::clone(reported),
         }
     }
 }
@@ -68,8 +71,17 @@ impl Hook<World> for Branch {
             self.watched.iter().for_each(|watched| world.branch_ended(watched));
             return;
         };
+        let claim = match self.launch.kernels.afford(world, &body) {
+            Ok(claim) => claim,
+            Err(code) => {
+                let context = world.engine.queue(at.queue).owner.context;
+                world.poison(context, code);
+                self.watched.iter().for_each(|watched| world.branch_ended(watched));
+                return;
+            }
+        };
         let mut order = match &self.watched {
-            Some(watched) => StepOrder::Inside(watched),
+            Some(watched) => StepOrder::Inside(Inside::new(watched, &body, &self.reported)),
             None => StepOrder::Unknown,
         };
         let enqueued = world.enqueue_plan(&self.launch, &body, (&[], at.time), &mut order);
@@ -87,6 +99,7 @@ impl Hook<World> for Branch {
         };
         let heir = world.add_beside(at.queue, &ends, next, self.launch.call, at.time);
         world.engine.bequeath(at.op, heir);
+        world.claim_host(heir, claim);
     }
 
     /// A loop that never ends must not keep the machine from everything else.

@@ -14,6 +14,7 @@ mod ends;
 mod executables;
 mod memory;
 mod order;
+mod rehearsal;
 mod shared;
 mod steps;
 
@@ -50,6 +51,12 @@ impl World {
         self.healthy(self.engine.queue(queue).owner.context)?;
         self.check_memory(executable)?;
         let others = self.queues_for(queue, handle, &plan)?;
+        if self.checker.fails_calls() {
+            self.add_after(queue, last.as_slice(), Work::Join)?;
+            let rehearsed = self.rehearse(queue, handle, &plan);
+            settle(self);
+            rehearsed?;
+        }
         self.free_leftovers(queue, handle)?;
         let is_traced = self.is_traced();
         let began = Arc::new(AtomicU64::new(0));
@@ -130,14 +137,19 @@ impl World {
 
     /// The timelines of a launch, behind its first op.
     fn order_of(&mut self, queue: QueueId, handle: ExecutableHandle, plan: &Plan) -> StepOrder<'static> {
-        if !self.checker.is_on() {
-            return StepOrder::Unknown;
+        match self.checker.is_on() {
+            true => StepOrder::Chains(self.chains_of(queue, handle, plan)),
+            false => StepOrder::Unknown,
         }
+    }
+
+    /// Takes the timelines of an executable, behind everything in the queue's clock.
+    fn chains_of(&mut self, queue: QueueId, handle: ExecutableHandle, plan: &Plan) -> Chains {
         let executable = self.graphs.executables.get_mut(handle);
         let mut chains = executable.map(|executable| std::mem::take(&mut executable.chains)).unwrap_or_default();
         while chains.len() < plan.chains as usize {
             chains.push(self.engine.timelines.start());
         }
-        StepOrder::Chains(Chains::new(chains, &self.engine.queue(queue).clock.known))
+        Chains::new(chains, &self.engine.queue(queue).clock.known)
     }
 }

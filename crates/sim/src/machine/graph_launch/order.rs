@@ -1,10 +1,11 @@
 //! Happens-before of the steps of a launch, for the checks.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use warploom_engine::Known;
+use warploom_engine::{Epoch, Known};
 
-use crate::check::Watched;
+use crate::check::{BodyPlace, BodyRun, ReportedPairs, Watched};
 use crate::machine::graph::Plan;
 
 /// Happens-before order of the steps of a launch.
@@ -14,7 +15,40 @@ pub(super) enum StepOrder<'a> {
     /// Each chain of the plan is a timeline.
     Chains(Chains),
     /// The steps are inside a conditional node, and at its place among all other ops.
-    Inside(&'a Watched),
+    Inside(Inside<'a>),
+}
+
+/// The steps of one run of a conditional node's body.
+pub(super) struct Inside<'a> {
+    /// The place of the conditional node.
+    pub(super) outer: &'a Watched,
+    run: Arc<BodyRun>,
+    /// Timelines that only the body knows.
+    chains: Chains,
+}
+
+impl<'a> Inside<'a> {
+    pub(super) fn new(outer: &'a Watched, plan: &Plan, reported: &Arc<ReportedPairs>) -> Self {
+        let chains = (0..plan.chains).map(|timeline| Known::of(Epoch { timeline, count: 0 })).collect();
+        Self { outer, run: BodyRun::new(reported), chains: Chains::new(chains, &Known::default()) }
+    }
+
+    /// The place of a step in the body.
+    pub(super) fn place(&self, plan: &Plan, index: u32) -> BodyPlace {
+        let chain = usize::from(plan.steps[index as usize].chain);
+        self.run.place(&self.chains.chains[chain], self.outer.body())
+    }
+}
+
+impl StepOrder<'_> {
+    /// The timelines of the plan.
+    pub(super) fn chains(&mut self) -> Option<&mut Chains> {
+        match self {
+            StepOrder::Unknown => None,
+            StepOrder::Chains(chains) => Some(chains),
+            StepOrder::Inside(inside) => Some(&mut inside.chains),
+        }
+    }
 }
 
 /// The timelines of a launch.

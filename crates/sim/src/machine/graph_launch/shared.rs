@@ -8,11 +8,13 @@ use warploom_engine::QueueId;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::conditions::Conditions;
-use crate::machine::graph::KernelNode;
+use crate::machine::graph::{KernelNode, Plan};
 use crate::machine::work::Task;
 use crate::machine::world::World;
+use crate::memory::Claim;
 
-/// Makes the task of a kernel node; it has been checked when the node was added.
+/// Makes the task of a kernel node, which was checked when the node was added, and looks for the host memory of
+/// bodies.
 pub(crate) trait StartsKernels: Send + Sync {
     fn task(
         &self,
@@ -20,6 +22,9 @@ pub(crate) trait StartsKernels: Send + Sync {
         kernel: &KernelNode,
         conditions: &Arc<Conditions>,
     ) -> Status<Box<dyn Task<World>>>;
+
+    /// Refuses a body for which there is no host memory. Returns the memory that it may commit.
+    fn afford(&self, world: &mut World, body: &Plan) -> Status<Claim>;
 }
 
 /// A launch: its queues, and the data that all its steps share.

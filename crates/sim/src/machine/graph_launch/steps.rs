@@ -67,7 +67,7 @@ impl World {
     ) -> Status<OpId> {
         let mut queue = launch.queue;
         let work = if step.is_enabled { &step.work } else { &NodeWork::Empty };
-        if let StepOrder::Chains(chains) = order {
+        if let Some(chains) = order.chains() {
             chains.before(plan, index);
         }
         let mut op: Work = match work {
@@ -101,7 +101,12 @@ impl World {
             NodeWork::Free(address) => self.free_for_graph(queue, *address, order.known(plan, index))?,
             NodeWork::Conditional(conditional) => {
                 queue = launch.queue_of(self, conditional.context);
-                let watched = self.watch_branch(launch.queue, order.known(plan, index));
+                let watched = match &*order {
+                    StepOrder::Inside(inside) => Some(inside.outer.part(step.site.as_ref(), inside.place(plan, index))),
+                    StepOrder::Unknown | StepOrder::Chains(_) => {
+                        self.watch_branch(launch.queue, order.known(plan, index))
+                    }
+                };
                 Work::Hook(Box::new(Branch::new(launch, plan, index, conditional, watched)))
             }
         };
@@ -112,7 +117,7 @@ impl World {
         {
             chains.before(plan, index).join(&event.clock.known);
         }
-        if let StepOrder::Chains(chains) = order {
+        if let Some(chains) = order.chains() {
             chains.passed(plan, index, !matches!(work, NodeWork::Empty | NodeWork::Child(_)));
         }
         let id = self.add_beside(queue, before, op, launch.call, now);
@@ -137,7 +142,7 @@ impl World {
         for op in ops {
             let mut op: Work = op.clone().into();
             self.check_step(queue, (plan, index), &mut op, order)?;
-            if let StepOrder::Chains(chains) = order {
+            if let Some(chains) = order.chains() {
                 chains.passed(plan, index, true);
             }
             newest = Some(match newest {
@@ -183,8 +188,8 @@ impl World {
                 Some(known) => self.check_node(queue, known, op),
                 None => Ok(()),
             },
-            StepOrder::Inside(outer) => {
-                self.check_inner_node(outer, step.site.as_ref(), op);
+            StepOrder::Inside(inside) => {
+                self.check_inner_node(inside.outer, step.site.as_ref(), || inside.place(plan, index), op);
                 Ok(())
             }
         }

@@ -1,11 +1,11 @@
 //! Activities of work, for the trace.
 
-use super::Work;
+use super::{KernelRun, Work};
 use crate::memory::{MemoryOp, Transfer};
-use crate::trace::{Activity, Memory};
+use crate::trace::{Activity, KernelWork, LaunchShape, Memory};
 
 impl<S> Work<S> {
-    /// Its entry in the trace; `None` for work that only keeps order or frees memory.
+    /// Its entry in the trace; `None` for work that only keeps order, frees memory, or drops objects.
     pub(crate) fn activity(&self) -> Option<Activity> {
         if let Some(Transfer { from, to, bytes }) = self.transfer() {
             let to = to.into();
@@ -21,6 +21,7 @@ impl<S> Work<S> {
             | Work::AwaitRecords { .. }
             | Work::Release(_)
             | Work::Hook(_)
+            | Work::Destructors(_)
             | Work::Memory(_)
             | Work::Staged { .. }
             | Work::StagedBlock(_) => {
@@ -33,7 +34,7 @@ impl<S> Work<S> {
                     to => Activity::Discard { bytes: migration.bytes, to },
                 }
             }
-            Work::HostFunction { .. } | Work::Callback { .. } | Work::Destructors(_) => Activity::HostFunction,
+            Work::HostFunction { .. } | Work::Callback { .. } => Activity::HostFunction,
             Work::Record { event, serial, .. } => Activity::Record { event: event.bits(), serial: *serial },
             Work::Task(_) | Work::Away => Activity::Task,
         })
@@ -45,5 +46,22 @@ impl<S> Work<S> {
         let Some(to) = migration.to.map(|to| Memory::from(to.side())) else { return Vec::new() };
         let moves = migration.moved.iter();
         moves.map(|(from, bytes)| Activity::Copy { from: (*from).into(), to, bytes: *bytes }).collect()
+    }
+}
+
+impl<'a> From<KernelRun<'a>> for crate::trace::KernelRun<'a> {
+    fn from(KernelRun { name, shape, cost }: KernelRun<'a>) -> Self {
+        let shape = LaunchShape { grid: shape.grid, block: shape.block, shared: shape.shared };
+        let work = KernelWork {
+            blocks: cost.blocks,
+            instructions: cost.instructions,
+            thread_instructions: cost.thread_instructions,
+            divergent_branches: cost.divergent_branches,
+            bytes: cost.bytes,
+            requests: cost.requests,
+            sectors: cost.sectors,
+            needed_sectors: cost.needed_sectors,
+        };
+        Self { name, shape, work }
     }
 }

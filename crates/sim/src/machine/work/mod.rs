@@ -15,7 +15,7 @@ use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 pub(crate) use demand::{Demand, WHOLE};
 pub(crate) use hook::{Hook, Reached};
-pub(crate) use task::Task;
+pub(crate) use task::{KernelRun, Task};
 
 use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::machine::destructor::Destructor;

@@ -111,10 +111,21 @@ impl Trace {
         Self(addresses)
     }
 
-    /// The program's own frames: those of the simulator, of the driver's methods and of the runtime are left
-    /// out.
+    /// The program's own frames: those of the simulator, of the driver's methods, of the safe library and of the
+    /// runtime are left out.
     pub(crate) fn frames(&self) -> Vec<Frame> {
-        let mut frames = Vec::new();
+        let (mut frames, mut folders) = (Vec::new(), Vec::new());
+        self.resolve(&mut frames, &mut folders);
+        // Inlined functions have no path in their names, but lie in the same package as others of the library.
+        frames.retain(|frame| {
+            let package = frame.file.as_deref().and_then(package);
+            frame.function.contains("::tests::") || !package.is_some_and(|of| folders.iter().any(|folder| folder == of))
+        });
+        frames
+    }
+
+    /// Collects frames, and the packages of those of the safe library, which are left out.
+    fn resolve(&self, frames: &mut Vec<Frame>, folders: &mut Vec<String>) {
         for address in &self.0 {
             let mut symbols: SmallVec<[Frame; 2]> = SmallVec::new();
             // A return address is behind the call, and may be the next line's.
@@ -127,29 +138,46 @@ impl Trace {
             });
             for frame in symbols {
                 if is_above_the_program(&frame.function) {
-                    return frames;
+                    return;
                 }
                 if is_below_the_program(&frame.function) {
                     frames.clear();
                 } else if !is_between(&frame.function) {
                     frames.push(frame);
+                } else if frame.function.trim_start_matches('<').starts_with("warploom::") {
+                    folders.extend(frame.file.as_deref().and_then(package).map(str::to_owned));
                 }
             }
         }
-        frames
     }
+}
+
+/// The folder of the package that a source file belongs to.
+fn package(file: &str) -> Option<&str> {
+    file.rsplit_once("/src/").map(|(folder, _)| folder)
 }
 
 /// `true` if a frame and all those it called are the simulator's.
 fn is_below_the_program(name: &str) -> bool {
     let name = name.trim_start_matches('<');
-    ["warploom_sim::", "warploom_driver::", "backtrace::"].iter().any(|own| name.starts_with(own))
-        && !name.contains("::tests::")
+    let own = ["warploom_sim::", "warploom_driver::", "warploom_cuda::", "backtrace::"];
+    own.iter().any(|own| name.starts_with(own)) && !name.contains("::tests::") || is_driver_function(name)
 }
 
-/// `true` for the frame of a closure's call shim, which is not in any source.
+/// `true` for an exported function of the simulated library.
+fn is_driver_function(name: &str) -> bool {
+    let name = name.trim_end_matches("_ptsz").trim_end_matches("_ptds");
+    name.starts_with("cu") && Function::ALL.iter().any(|function| function.name() == name)
+}
+
+/// `true` for a frame between the program and the driver, or between two functions of the program: of the safe
+/// library, of the test runner, of the standard library, or of a closure's call shim.
 fn is_between(name: &str) -> bool {
-    name.contains("FnOnce") || name.contains("FnMut")
+    let name = name.trim_start_matches('<');
+    ["warploom::", "warploom_test::", "core::", "std::", "alloc::"].iter().any(|other| name.starts_with(other))
+        && !name.contains("::tests::")
+        || name.contains("FnOnce")
+        || name.contains("FnMut")
 }
 
 /// `true` if a frame and all those that called it only started the program or the thread.

@@ -1,6 +1,7 @@
 //! A graph that a program builds node by node.
 #![expect(unsafe_code, reason = "parameters of nodes are structures of C, filled with zeros")]
 
+use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
 use warploom_testkit::driver::Error;
@@ -12,6 +13,19 @@ use warploom_testkit::sys::types::{
 use warploom_testkit::{TestResult, call};
 
 use super::bench::{Bench, Event, Stream};
+
+/// Writes the word that its argument points to.
+pub(crate) const STORE: &CStr = c".version 7.0
+.target sm_70
+.address_size 64
+.visible .entry store(.param .u64 word)
+{
+    .reg .u64 %a;
+    ld.param.u64 %a, [word];
+    st.global.u32 [%a], 1;
+    ret;
+}
+";
 
 /// A graph; its nodes have the numbers 0, 1, 2 in the order in which they are added.
 pub(crate) struct Graph<'b> {
@@ -35,6 +49,14 @@ impl<'b> Graph<'b> {
         Ok(node)
     }
 
+    /// Writes a word.
+    pub(crate) fn fill_word(&self, to: u64, value: u32, after: &[CUgraphNode]) -> Result<CUgraphNode, Error> {
+        let given = CUDA_MEMSET_NODE_PARAMS { dst: to, pitch: 0, value, elementSize: 4, width: 1, height: 1 };
+        let (driver, mut node, context) = (&self.bench.driver, null_mut(), self.bench.context());
+        call!(driver.cuGraphAddMemsetNode(&mut node, self.raw, after.as_ptr(), after.len(), &given, context))?;
+        Ok(node)
+    }
+
     /// Copies bytes from device memory to device memory.
     pub(crate) fn copy(&self, to: u64, from: u64, bytes: usize, after: &[CUgraphNode]) -> Result<CUgraphNode, Error> {
         // SAFETY: of integers and pointers, for all of which zero is a value.
@@ -49,8 +71,17 @@ impl<'b> Graph<'b> {
 
     /// Runs a kernel of one thread, which has a pointer for its argument.
     pub(crate) fn kernel(&self, kernel: CUfunction, to: u64, after: &[CUgraphNode]) -> Result<CUgraphNode, Error> {
-        let mut to = to;
-        let mut arguments = [(&raw mut to).cast()];
+        self.kernel_with(kernel, &mut [to], after)
+    }
+
+    /// Runs a kernel of one thread, which has so many arguments of 8 bytes.
+    pub(crate) fn kernel_with(
+        &self,
+        kernel: CUfunction,
+        values: &mut [u64],
+        after: &[CUgraphNode],
+    ) -> Result<CUgraphNode, Error> {
+        let mut arguments: Vec<_> = values.iter_mut().map(|value| (&raw mut *value).cast()).collect();
         let given = CUDA_KERNEL_NODE_PARAMS_v2 {
             func: kernel,
             gridDimX: 1,
@@ -72,6 +103,20 @@ impl<'b> Graph<'b> {
 
     /// A conditional node whose condition is true at each launch, and its body.
     pub(crate) fn body(&self, after: &[CUgraphNode]) -> Result<(CUgraphNode, Graph<'b>), Error> {
+        let (node, _, body) = self.conditional(CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF, after)?;
+        Ok((node, body))
+    }
+
+    /// A loop whose condition is true at each launch, the condition, and its body.
+    pub(crate) fn looped(&self, after: &[CUgraphNode]) -> Result<(CUgraphNode, u64, Graph<'b>), Error> {
+        self.conditional(CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE, after)
+    }
+
+    fn conditional(
+        &self,
+        kind: CUgraphConditionalNodeType,
+        after: &[CUgraphNode],
+    ) -> Result<(CUgraphNode, u64, Graph<'b>), Error> {
         let (bench, mut handle, mut node) = (self.bench, 0, null_mut());
         let (driver, context) = (&bench.driver, bench.context());
         let assign = 1;
@@ -79,17 +124,12 @@ impl<'b> Graph<'b> {
         // SAFETY: of integers and pointers, for all of which zero is a value.
         let mut given: CUgraphNodeParams = unsafe { std::mem::zeroed() };
         given.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
-        given.__bindgen_anon_1.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
-            handle,
-            type_: CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF,
-            size: 1,
-            phGraph_out: null_mut(),
-            ctx: context,
-        };
+        given.__bindgen_anon_1.conditional =
+            CUDA_CONDITIONAL_NODE_PARAMS { handle, type_: kind, size: 1, phGraph_out: null_mut(), ctx: context };
         call!(driver.cuGraphAddNode_v2(&mut node, self.raw, after.as_ptr(), null(), after.len(), &mut given))?;
         // SAFETY: the driver has set an array of one body, which lives as long as the node.
         let raw = unsafe { *given.__bindgen_anon_1.conditional.phGraph_out };
-        Ok((node, Graph { bench, raw }))
+        Ok((node, handle, Graph { bench, raw }))
     }
 
     /// Does nothing, behind others.

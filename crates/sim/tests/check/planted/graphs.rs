@@ -1,11 +1,11 @@
 //! Edges that graphs lack, and launches that nothing orders.
 
-use std::ffi::CStr;
+use warploom_testkit::sim::{Mode, Order};
+use warploom_testkit::sys::types::CUresult;
+use warploom_testkit::{TestResult, code_of};
 
-use warploom_testkit::TestResult;
-
-use super::graph::Graph;
-use super::program::{innocent, planted};
+use super::graph::{Graph, STORE};
+use super::program::{failing, innocent, planted};
 
 #[test]
 fn two_branches_write_one_buffer() -> TestResult {
@@ -113,21 +113,6 @@ fn a_node_races_with_one_inside_a_body() -> TestResult {
     .unstoppable()
     .check()
 }
-
-/// Writes the word that its argument points to.
-const STORE: &CStr = c".version 7.0
-.target sm_70
-.address_size 64
-.visible .entry store(.param .u64 word)
-{
-    .reg .u64 %a;
-    .reg .u32 %v;
-    ld.param.u64 %a, [word];
-    mov.u32 %v, 1;
-    st.global.u32 [%a], %v;
-    ret;
-}
-";
 
 #[test]
 fn kernels_of_two_branches_write_one_word() -> TestResult {
@@ -303,4 +288,32 @@ fn a_path_is_as_good_as_an_edge() -> TestResult {
         graph.launch(stream)?;
         Ok(bench.fill(other, 64, stream)?)
     })
+}
+
+/// A launch that is refused for a race runs none of its nodes, and none of them counts.
+#[test]
+fn a_refused_launch_runs_no_node() -> TestResult {
+    for mode in [Mode::Deterministic(Order::Lazy), Mode::Threads, Mode::Sync] {
+        let bench = failing(mode)?;
+        let (stream, other) = bench.two_streams()?;
+        let (first, raced) = (bench.filled(64)?, bench.filled(64)?);
+        let graph = Graph::new(&bench)?;
+        let before = graph.fill_word(first, 0x0101_0101, &[])?;
+        let left = graph.fill_word(raced, 0x0202_0202, &[before])?;
+        let right = graph.fill_word(raced, 0x0303_0303, &[before])?;
+        let executable = graph.instantiate()?;
+        assert_eq!(code_of(executable.launch(stream)), CUresult::CUDA_ERROR_ILLEGAL_STATE);
+        assert_eq!(bench.machine.take_findings().len(), 1);
+        // No node counts: another stream may write where they would have, and each byte is as before.
+        bench.copy(raced + 32, first, 4, other)?;
+        bench.sync(other)?;
+        bench.sync(stream)?;
+        assert_eq!(bench.download(first, 4)?, [5; 4], "{mode:?}");
+        assert_eq!(bench.machine.take_findings().len(), 0);
+        graph.order(left, right)?;
+        graph.launch(stream)?;
+        bench.sync(stream)?;
+        assert_eq!((bench.download(first, 4)?, bench.download(raced, 4)?), (vec![1; 4], vec![3; 4]), "{mode:?}");
+    }
+    Ok(())
 }

@@ -135,7 +135,7 @@ fn discarded_bytes_are_copied_to_the_host() -> TestResult {
         Ok(())
     })
     .finds("uninitialised: cuMemcpyDtoH_v2 on default 0 reads 100..200 of m0, 100 in all")
-    .says("which were discarded and nobody has written since (100 bytes in all)")
+    .says("which were discarded and not written since (100 bytes in all)")
     .check()
 }
 

@@ -9,6 +9,7 @@ mod annotations;
 mod batches;
 mod bench;
 mod blocks;
+mod bodies;
 mod bounds;
 mod events;
 mod frees;

@@ -15,7 +15,7 @@ fn fresh_memory_is_copied_to_the_host() -> TestResult {
         Ok(())
     })
     .finds("uninitialised: cuMemcpyDtoH_v2 on default 0 reads 0..64 of m0, 64 in all")
-    .says("which nobody has written")
+    .says("which are uninitialised")
     .check()
 }
 

@@ -51,6 +51,46 @@ fn a_source_is_overwritten_before_it_was_copied() -> TestResult {
 }
 
 #[test]
+fn a_bulk_copy_is_read_before_its_barrier_is_waited_for() -> TestResult {
+    let kernel = "planted_bulk_wait";
+    let found = twins(kernel, (1, 64, 0), |driver| Ok(vec![words(driver, 64)?, words(driver, 64)?]))?;
+    let [kind @ FindingKind::UnfinishedCopy { copy, .. }] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!(
+        (copy.side, copy.access, &copy.memory, &copy.bytes, copy.times),
+        (CopySide::Destination, ThreadAccess::Read, &RacedMemory::Shared, &(0..4), 64),
+        "{kind}"
+    );
+    assert!(copy.copier.thread == [0; 3] && copy.copier.instruction.starts_with("cp.async.bulk"), "{kind}");
+    assert_eq!(short(&copy.other.source), line(kernel, "y[threadIdx.x] ="), "{kind}");
+    assert!(kind.to_string().contains("wait for the mbarrier that counts them"), "{kind}");
+    Ok(())
+}
+
+#[test]
+fn a_bulk_copy_sends_bytes_without_a_proxy_fence() -> TestResult {
+    let kernel = "planted_bulk_fence";
+    let found = twins(kernel, (1, 64, 0), |driver| Ok(vec![words(driver, 64)?, words(driver, 64)?]))?;
+    let (race, text) = race(&found);
+    assert_eq!((race.missing, &race.memory), (MissingOrder::ProxyFence, &RacedMemory::Shared), "{text}");
+    assert_eq!((race.first_access, race.second_access), (ThreadAccess::Write, ThreadAccess::Read), "{text}");
+    assert_eq!((&race.bytes, short(&race.first.source)), (&(0..256), line(kernel, "tile[threadIdx.x] =")), "{text}");
+    assert!(race.second.instruction.starts_with("cp.async.bulk"), "{text}");
+    assert!(text.contains("no proxy fence orders its copy") && text.contains("fence.proxy.async"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_tile_is_cleared_before_a_bulk_copy_has_sent_it() -> TestResult {
+    let kernel = "planted_bulk_source";
+    let found = twins(kernel, (1, 64, 0), |driver| Ok(vec![words(driver, 64)?, words(driver, 64)?]))?;
+    let [kind @ FindingKind::UnfinishedCopy { copy, .. }] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!((copy.side, copy.access), (CopySide::Source, ThreadAccess::StrongWrite), "{kind}");
+    assert_eq!(short(&copy.other.source), line(kernel, "[threadIdx.x] = 0"), "{kind}");
+    assert!(kind.to_string().contains("cp.async.bulk.wait_group.read"), "{kind}");
+    Ok(())
+}
+
+#[test]
 fn blocks_of_a_cluster_meet_without_its_barrier() -> TestResult {
     let kernel = "planted_cluster_race";
     let found = twins(kernel, (4, 64, 0), |driver| Ok(vec![words(driver, 256)?, words(driver, 256)?]))?;

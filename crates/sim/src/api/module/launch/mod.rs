@@ -225,6 +225,7 @@ impl KernelCall {
             processors: Limits::new(call, device).of(number::MULTIPROCESSOR_COUNT),
             environment: environment(workspace.unwrap_or(0)),
             cycles_per_instruction: pace.cycles_per_instruction(),
+            counts_sectors: world.is_traced(),
             ..Launch::default()
         };
         let view = View::new(call.core(), world, context, device, conditions.cloned(), pace);
@@ -240,7 +241,7 @@ impl KernelCall {
                 state.take_over(shape.block, shape.shared, &self.arguments);
             }
         }
-        Ok(Box::new(KernelTask::new(call, name, grid, view, workspace)))
+        Ok(Box::new(KernelTask::new(call, name, shape, grid, view, workspace)))
     }
 }
 

@@ -14,12 +14,14 @@ use super::running::Running;
 use super::view::View;
 use crate::check::Watched;
 use crate::machine::call::Call;
+use crate::machine::launch::Shape;
 use crate::machine::log::{LogEntry, LogKind};
-use crate::machine::work::{Demand, Task};
+use crate::machine::work::{Demand, KernelRun, Task};
 use crate::machine::world::World;
 
 pub(super) struct KernelTask {
     name: String,
+    shape: Shape,
     grid: Running,
     view: Arc<View>,
     /// The call that launched it.
@@ -37,10 +39,17 @@ pub(super) struct KernelTask {
 }
 
 impl KernelTask {
-    pub(super) fn new(call: &Call<'_>, name: String, grid: Running, view: Arc<View>, workspace: Option<u64>) -> Self {
+    pub(super) fn new(
+        call: &Call<'_>,
+        name: String,
+        shape: Shape,
+        grid: Running,
+        view: Arc<View>,
+        workspace: Option<u64>,
+    ) -> Self {
         let (launch, watchdog) = (call.function(), call.core().watchdog);
         let crew = (grid.blocks() > 1 && view.is_free()).then(|| call.core().crew()).flatten();
-        Self { name, grid, view, launch, watchdog, started: None, trap: None, watched: None, workspace, crew }
+        Self { name, shape, grid, view, launch, watchdog, started: None, trap: None, watched: None, workspace, crew }
     }
 
     /// Ends the kernel with a status code and a reason.
@@ -101,6 +110,10 @@ impl Task<World> for KernelTask {
 
     fn describe(&self) -> String {
         format!("the kernel `{}`", self.name)
+    }
+
+    fn run(&self) -> Option<KernelRun<'_>> {
+        Some(KernelRun { name: &self.name, shape: self.shape, cost: self.grid.cost() })
     }
 
     fn watch(&mut self, watched: Watched) {

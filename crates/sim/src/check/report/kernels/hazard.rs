@@ -1,12 +1,13 @@
 //! Hazards that the PTX interpreter finds in a launch, as reports describe them.
 
-use warploom_ptx::{Divergence, Hazard, MemorySpace, Presence};
+use warploom_ptx::{Deed, Divergence, Hazard, Presence};
 
 use super::absent_block::{Absence, AbsentBlock};
 use super::barrier::{BarrierDivergence, Instead};
 use super::heap_misuse::{HeapMisuse, HeapProblem};
 use super::race::{KernelRace, MissingOrder};
 use super::shared_read::SharedRead;
+use super::thread::ThreadAccess;
 use super::unfinished_copy::{CopySide, UnfinishedCopy};
 
 /// A hazard of a launch, complete but for the allocation.
@@ -43,16 +44,29 @@ impl KernelHazard {
             Hazard::Unwritten { reader, start, bytes, times } => {
                 Self::SharedRead(SharedRead { kernel, reader: reader.into(), bytes: start..start + bytes, times })
             }
-            Hazard::Copying { space, copier, other, deed, start, bytes, times } => Self::Copy(UnfinishedCopy {
+            Hazard::Unpublished { space, writer, writer_deed, copier, start, bytes, times } => Self::Race(KernelRace {
                 kernel,
-                copier: copier.into(),
-                side: if space == MemorySpace::Global { CopySide::Source } else { CopySide::Destination },
-                other: other.into(),
-                access: deed.into(),
+                first: writer.into(),
+                first_access: writer_deed.into(),
+                second: copier.into(),
+                second_access: ThreadAccess::Read,
                 memory: space.into(),
                 bytes: start..start + bytes,
+                missing: MissingOrder::ProxyFence,
                 times,
             }),
+            Hazard::Copying { space, copier, copier_deed, other, deed, start, bytes, times } => {
+                Self::Copy(UnfinishedCopy {
+                    kernel,
+                    copier: copier.into(),
+                    side: if copier_deed == Deed::Read { CopySide::Source } else { CopySide::Destination },
+                    other: other.into(),
+                    access: deed.into(),
+                    memory: space.into(),
+                    bytes: start..start + bytes,
+                    times,
+                })
+            }
             Hazard::Absent { visitor, block, presence, times } => {
                 let when = match presence {
                     Presence::NotStarted => Absence::NotStarted,

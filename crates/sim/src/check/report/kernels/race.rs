@@ -49,6 +49,8 @@ pub enum MissingOrder {
     ClusterBarrier,
     /// They are of different blocks.
     GridOrder,
+    /// The second is a bulk copy, behind the first but in another proxy.
+    ProxyFence,
 }
 
 impl MissingOrder {
@@ -80,7 +82,8 @@ impl Display for KernelRace {
         write_bytes(formatter, memory, bytes)?;
         write!(
             formatter,
-            ", and nothing orders that behind {first}, which {first_access} them\n  first: {}\n  second: {}\n  missing: {missing}",
+            ", and {} behind {first}, which {first_access} them\n  first: {}\n  second: {}\n  missing: {missing}",
+            if *missing == MissingOrder::ProxyFence { "no proxy fence orders its copy" } else { "nothing orders that" },
             Where(first),
             Where(second)
         )?;
@@ -103,6 +106,10 @@ impl Display for MissingOrder {
             MissingOrder::BlockBarrier => "put __syncthreads() between the two, which all threads of the block reach",
             MissingOrder::ClusterBarrier => {
                 "put cluster.sync() between the two, which all threads of the cluster reach"
+            }
+            MissingOrder::ProxyFence => {
+                "bulk copies read past the caches of threads: let the writing threads run fence.proxy.async \
+                 (cuda::ptx::fence_proxy_async) behind their writes, before the barrier that the copying thread waits for"
             }
             MissingOrder::GridOrder => {
                 "blocks have no order: do the second in a launch of its own, or launch cooperatively and put grid.sync() \

@@ -1,4 +1,4 @@
-//! Accesses to bytes that an asynchronous copy (`cp.async`) is still copying.
+//! Accesses to bytes that an asynchronous copy (`cp.async`, `cp.async.bulk`, `st.async`) is still copying.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::thread::{RacedMemory, ThreadAccess, ThreadInfo, Where, times, write_bytes};
 
-/// A copy (`cp.async`) without a wait, and the thread that touches its bytes.
+/// A copy (`cp.async`, `cp.async.bulk`, `st.async`) without a wait, and the thread that touches its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct UnfinishedCopy {
@@ -40,6 +40,31 @@ pub enum CopySide {
     Destination,
 }
 
+impl UnfinishedCopy {
+    /// The wait that is missing.
+    fn missing(&self) -> &'static str {
+        let copies = |word| self.copier.instruction.split('.').any(|found| found == word);
+        match self.side {
+            _ if copies("mbarrier::complete_tx::bytes") => {
+                "let every thread that touches these bytes wait for the mbarrier that counts them first \
+                 (mbarrier.try_wait, cuda::barrier::wait), or put __syncthreads() behind such a wait"
+            }
+            CopySide::Source if copies("bulk_group") => {
+                "let the thread that copies wait for its group first (cp.async.bulk.commit_group and \
+                 cp.async.bulk.wait_group.read), and put __syncthreads() behind that if other threads write these bytes"
+            }
+            CopySide::Destination if copies("bulk_group") => {
+                "let the thread that copies wait for its group first (cp.async.bulk.commit_group and \
+                 cp.async.bulk.wait_group, without .read), and order other threads behind that"
+            }
+            _ => {
+                "let the thread that copies wait for its copy first (cp.async.wait_group or cp.async.wait_all, \
+                 __pipeline_wait_prior), and put __syncthreads() behind that if other threads touch these bytes"
+            }
+        }
+    }
+}
+
 impl Display for UnfinishedCopy {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let Self { kernel, copier, side, other, access, memory, bytes, .. } = self;
@@ -53,13 +78,10 @@ impl Display for UnfinishedCopy {
         let way = if *side == CopySide::Source { "from" } else { "to" };
         write!(
             formatter,
-            ", {way} which a copy is under way that {by} and not waited for\n  copy: {}\n  other: {}\n  missing: ",
+            ", {way} which a copy is under way that {by} and not waited for\n  copy: {}\n  other: {}\n  missing: {}",
             Where(copier),
-            Where(other)
-        )?;
-        formatter.write_str(
-            "let the thread that copies wait for its copy first (cp.async.wait_group or cp.async.wait_all, \
-             __pipeline_wait_prior), and put __syncthreads() behind that if other threads touch these bytes",
+            Where(other),
+            self.missing()
         )?;
         times(formatter, self.times)
     }

@@ -6,7 +6,7 @@ use warploom_sys::types::CUresult;
 use super::{COMPILER, Member, Refusal, Target};
 
 /// The newest PTX version that a driver reads.
-fn newest(driver: i32) -> Version {
+pub(crate) fn newest(driver: i32) -> Version {
     let (major, minor) = match driver {
         ..11050 => (7, 4),
         11050..11060 => (7, 5),

@@ -16,7 +16,7 @@ pub(crate) mod archive;
 pub(crate) mod cubin;
 pub(crate) mod elf;
 mod fatbin;
-mod fit;
+pub(crate) mod fit;
 mod lto;
 
 use std::borrow::Cow;
@@ -115,6 +115,15 @@ pub(crate) struct Image {
     pub(crate) max_registers: Option<u32>,
 }
 
+/// The formats of images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Ptx,
+    Cubin,
+    Fatbin,
+    LtoIr,
+}
+
 /// PTX and its origin.
 #[derive(Debug)]
 struct Member {
@@ -194,6 +203,28 @@ impl Image {
             return Self::of_text(bytes);
         }
         Ok(image)
+    }
+
+    /// The format of an image that was read from these bytes.
+    pub(crate) fn format_of(bytes: &[u8]) -> Format {
+        match bytes {
+            _ if bytes.starts_with(&fatbin::MAGIC) => Format::Fatbin,
+            _ if bytes.starts_with(&lto::MAGIC) => Format::LtoIr,
+            _ if bytes.starts_with(ELF) => Format::Cubin,
+            _ => Format::Ptx,
+        }
+    }
+
+    /// Each PTX text, with the architecture of the cubin that it is in, and `true` if that is relocatable.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, Option<u32>, bool)> {
+        self.members
+            .iter()
+            .flat_map(|member| member.texts.iter().map(|text| (text.as_str(), member.cubin, member.is_relocatable)))
+    }
+
+    /// The reasons why parts of the image are unusable.
+    pub(crate) fn useless(&self) -> impl Iterator<Item = &str> {
+        self.useless.iter().map(String::as_str)
     }
 
     /// PTX that may end with a zero byte.
