@@ -93,7 +93,7 @@ pub enum Error {
     Launch(#[from] LaunchError),
 
     /// A value cannot be shared with another process, or what came from one is not valid here.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     #[error(transparent)]
     Ipc(#[from] crate::ipc::IpcError),
 

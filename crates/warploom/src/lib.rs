@@ -1,7 +1,7 @@
 //! A safe, explicit, object-level library over the CUDA driver.
 //!
-//! Everything starts from a [`Driver`]: the system's ([`Driver::load`]) or a simulated machine
-//! ([`Driver::open`]); nothing here can tell them apart.
+//! Allocate memory on a GPU, copy to it and back. Every program starts from a [`Driver`]: the system's
+//! ([`Driver::load`]), or that of a simulated machine ([`Driver::open`]) where there is no GPU.
 //!
 //! ```
 //! use warploom::{DevicePool, Driver};
@@ -39,6 +39,23 @@
 //! - **A captured graph keeps the memory and code it uses**, and no drop spoils a capture; see [`capture`].
 //! - **Leaks can be found**: [`leaks`] lists the live objects, by kind, device and bytes.
 //!
+//! # Map
+//!
+//! | task | types |
+//! |---|---|
+//! | find a driver and its devices | [`Driver`], [`Device`], [`Context`] |
+//! | allocate | [`DevicePool`], [`DeviceMemory`], [`PinnedMemory`], [`ManagedMemory`], [`VirtualMemory`], [`Cached`] |
+//! | use memory | [`Buffer`], [`Slice`], [`SliceMut`], [`Rows`], [`Volume`], [`DeviceCopy`] |
+//! | order work | [`Stream`], [`Event`], [`Completion`], [`HostTask`] |
+//! | launch kernels | [`Library`], [`Kernel`], [`TypedKernel`], [`LaunchConfig`], [`Arguments`] |
+//! | build and capture graphs | [`graph`], [`GraphDef`], [`GraphExec`], [`capture`] |
+//! | use several GPUs | [`Topology`], [`Mesh`], [`Ticket`], [`PeerSet`], [`LiveSet`] |
+//! | share with other processes | [`ipc`] |
+//! | compile CUDA C++ and NVVM IR | `program`, with the feature `nvrtc` |
+//! | run collectives | `nccl`, with the feature `nccl` |
+//! | profile | `nvtx`, with the feature `nvtx`; [`ProfilerRange`] |
+//! | handle failures, find leaks | [`Error`], [`diagnostics`], [`leaks`] |
+//!
 //! # Memory for several devices
 //!
 //! [`DevicePool::peers`] is the set of devices that may use a pool's memory. It lives in the driver, which is
@@ -66,6 +83,29 @@
 //!
 //! A [`Topology`] has the peer capabilities of devices, a [`Mesh`] enables access, and [`Mesh::copy`] copies
 //! between devices in order with everything else that uses either end, without a wait of the host.
+//!
+//! # Features
+//!
+//! None is on by default, and none needs CUDA to build: libraries are looked for when the program runs.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `bytemuck` | types that are `Pod` for that crate, as values on devices |
+//! | `half` | `f16` and `bf16` of that crate, as values on devices |
+//! | `num-complex` | complex numbers of that crate, as values on devices |
+//! | `nccl` | collective operations by NCCL |
+//! | `nvrtc` | programs in CUDA C++ by NVRTC and in NVVM IR by libNVVM |
+//! | `nvtx` | ranges and marks of NVTX |
+//! | `serde` | compiled code that is written and read by that crate |
+//!
+//! # Platforms
+//!
+//! Linux on x86-64 and ARM, and Windows; on macOS, which has no CUDA driver, [`Driver::load`] answers
+//! `DriverNotFound`. The module `ipc` is there on Linux. Simulated machines need Linux.
+//!
+//! # Tests
+//!
+//! Code that uses this crate is tested without a GPU by the crate `warploom-test`.
 
 mod callback;
 pub mod capture;
@@ -79,7 +119,7 @@ mod error;
 mod event;
 pub mod graph;
 mod handle;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub mod ipc;
 mod kernel;
 pub mod leaks;
@@ -135,7 +175,8 @@ pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutco
 pub use peers::{AccessLayer, AccessLevel, DeviceRef, PeerError, PeerSet};
 pub use queue::Queue;
 pub use stream::{
-    CaptureStatus, Comparison, HostTask, Priority, Stream, StreamError, StreamOptions, StreamWord, WordValue,
+    CaptureStatus, Comparison, HostTask, Priority, Stream, StreamError, StreamOptions, StreamWord, WordOperation,
+    WordValue,
 };
 pub use topology::{Link, Pair, PeerAtomics, Topology};
 pub use warploom_derive::DeviceCopy;
@@ -170,6 +211,14 @@ struct FirstKernel;
 struct FindingRaces;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/checks.md")]
+struct ChecksGuide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/simulator.md")]
+struct Simulator;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/managed-memory.md")]
 struct ManagedMemoryGuide;
 
@@ -185,6 +234,6 @@ struct GraphGuide;
 #[doc = include_str!("../../../docs/several-gpus.md")]
 struct SeveralGpus;
 
-#[cfg(all(doctest, unix))]
+#[cfg(all(doctest, target_os = "linux"))]
 #[doc = include_str!("../../../docs/processes.md")]
 struct SeveralProcesses;

@@ -56,6 +56,14 @@ impl<T: Send + 'static> Item<T> {
         unsafe { &(*item.as_ptr()).value }
     }
 
+    /// # Safety
+    ///
+    /// A user object keeps the item, and nothing else refers to the value meanwhile.
+    pub(crate) unsafe fn value_mut<'a>(item: NonNull<Item<T>>) -> &'a mut T {
+        // SAFETY: the item is there while a user object keeps it, and the reference is the only one.
+        unsafe { &mut (*item.as_ptr()).value }
+    }
+
     /// The value of an item that no user object keeps.
     ///
     /// # Safety

@@ -21,7 +21,7 @@ use crate::measure::{Outcome, Row, Work, repeat};
 use crate::operations::{BYTES, Bench, function, success};
 
 /// The nodes of a graph.
-const NODES: u32 = 1000;
+pub(crate) const NODES: u32 = 1000;
 
 /// The driver's function that destroys a graph.
 type Destroy = unsafe extern "C" fn(CUgraph) -> CUresult;

@@ -45,7 +45,7 @@ impl Device {
             let mut uuid = CUuuid { bytes: [0; 16] };
             // SAFETY: `uuid` is writable.
             unsafe { self.driver().cuDeviceGetUuid_v2(&raw mut uuid, self.as_raw()) }?;
-            Ok(Uuid::from_bytes(uuid.bytes.map(c_char::cast_unsigned)))
+            Ok(Uuid::from_bytes(uuid.bytes.map(|byte| byte.to_ne_bytes()[0])))
         })
         .copied()
     }
@@ -74,7 +74,7 @@ fn text<const N: usize>(
     ask: impl FnOnce(*mut c_char, c_int) -> warploom_driver::Result<()>,
 ) -> Result<String> {
     ask(buffer.as_mut_ptr(), c_int::try_from(N).unwrap_or(c_int::MAX))?;
-    let bytes = buffer.map(c_char::cast_unsigned);
+    let bytes = buffer.map(|byte| byte.to_ne_bytes()[0]);
     let text = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     Ok(text.to_string_lossy().into_owned())
 }

@@ -79,8 +79,8 @@ const ROOM: usize = 3;
 
 /// Owners of one version of a node's parameters. It is not changed once it has been given to a graph.
 ///
-/// Few are stored in the bundle itself, so that a node takes one block from the heap for all of them.
-#[derive(Default)]
+/// Few are stored in the bundle itself, so that a node takes no block from the heap for them.
+#[derive(Clone, Default)]
 pub(crate) struct Bundle {
     /// Filled from the first.
     few: [Option<(Part, Retained)>; ROOM],

@@ -98,20 +98,12 @@ impl GraphDef {
         let prepared = locked.prepare(id, call.owners())?;
         let (called, data) = call.function();
         if let Err(error) = launch(called, data) {
-            if !is_unchanged() {
-                locked.publish_anonymously(id, prepared);
+            if is_unchanged() {
+                locked.discard(id, prepared);
             }
             return Err(error);
         }
-        match added() {
-            Ok(node) => {
-                locked.publish_new(id, RawNode::new(node), prepared);
-                Ok(())
-            }
-            Err(error) => {
-                locked.publish_anonymously(id, prepared);
-                Err(error)
-            }
-        }
+        locked.publish_new(id, RawNode::new(added()?), prepared);
+        Ok(())
     }
 }

@@ -61,8 +61,8 @@ impl Position<'_> {
         let graph = self.graph();
         graph.same_driver(source.driver())?;
         graph.independent_of(source)?;
-        let (mut locked, from) = lock_both(graph, source);
-        let child = copyable(&from, source)?;
+        let (mut locked, mut from) = lock_both(graph, source);
+        let child = copyable(&mut from, source)?;
         // SAFETY: the place is one to add a node at, and the source is alive and locked.
         let add = |driver: &Driver, (node, graph, after, count): Place| unsafe {
             driver.cuGraphAddChildGraphNode(node, graph, after, count, child)
@@ -110,9 +110,9 @@ impl ChildNode {
         let (graph, raw) = (self.node.graph(), self.node.raw());
         graph.same_driver(source.driver())?;
         graph.independent_of(source)?;
-        let (mut locked, from) = lock_both(graph, source);
+        let (mut locked, mut from) = lock_both(graph, source);
         let node = locked.node(&self.node)?;
-        let mut params = child_params(copyable(&from, source)?);
+        let mut params = child_params(copyable(&mut from, source)?);
         // SAFETY: the node is alive and has a graph, and the parameters are those of such a node.
         unsafe { graph.driver().cuGraphNodeSetParams(node, &raw mut params) }?;
         locked.replace_inside(graph.id(), raw);
@@ -132,13 +132,16 @@ pub(super) fn child_params(child: CUgraph) -> CUgraphNodeParams {
     params
 }
 
-/// The handle of a graph that can be copied.
-pub(super) fn copyable(locked: &Locked<'_>, source: &GraphDef) -> Result<CUgraph> {
+/// The handle of a graph that can be copied, and is about to be.
+pub(super) fn copyable(locked: &mut Locked<'_>, source: &GraphDef) -> Result<CUgraph> {
     let raw = locked.graph(source.id())?;
     locked.check_settled(source.id())?;
     match locked.uncopyable(source.id()) {
         Some(kind) => Err(GraphError::NotCopyable { kind }.into()),
-        None => Ok(raw),
+        None => {
+            locked.share(source.id());
+            Ok(raw)
+        }
     }
 }
 

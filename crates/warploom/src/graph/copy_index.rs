@@ -3,13 +3,13 @@
 
 use std::ptr::null_mut;
 
-use warploom_driver::sys::types::CUgraphNode;
+use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
 use super::GraphDef;
 use super::child_node::{child_of, copyable};
 use super::hierarchy::{GraphId, Locked};
 use super::raw::RawNode;
-use crate::Result;
+use crate::{Driver, Result};
 
 impl GraphDef {
     /// Another graph with the same nodes and edges, which keeps what this one keeps. Graphs inside of nodes
@@ -21,10 +21,19 @@ impl GraphDef {
     /// nodes, [`GraphError::GraphDestroyed`](super::GraphError::GraphDestroyed), and the driver's error.
     #[doc(alias = "cuGraphClone")]
     pub fn try_clone(&self) -> Result<GraphDef> {
-        let from = self.lock();
-        let (source, mut raw) = (copyable(&from, self)?, null_mut());
+        let mut from = self.lock();
+        let (source, mut raw) = (copyable(&mut from, self)?, null_mut());
         // SAFETY: the graph is alive, and `raw` is writable.
-        unsafe { self.driver().cuGraphClone(&raw mut raw, source) }?;
+        let made = unsafe { self.driver().cuGraphClone(&raw mut raw, source) };
+        if let Err(error) = made {
+            if !raw.is_null() {
+                // The call failed when it was done.
+                //
+                // SAFETY: the driver has made it just now, and it has no other owner.
+                drop(unsafe { GraphDef::adopt(self.context(), raw) });
+            }
+            return Err(error.into());
+        }
         // SAFETY: the driver has made it just now, and it has no other owner.
         let clone = unsafe { GraphDef::adopt(self.context(), raw) };
         copy_index((&mut clone.lock(), GraphId::ROOT), (&from, self.id()))?;
@@ -45,14 +54,10 @@ pub(super) fn lock_both<'a>(one: &'a GraphDef, other: &'a GraphDef) -> (Locked<'
 
 /// Copies the index of a graph to the copy that the driver has made of it, and of all graphs below.
 pub(super) fn copy_index((to, copy): (&mut Locked<'_>, GraphId), (from, source): (&Locked<'_>, GraphId)) -> Result<()> {
-    let mut copies = Vec::new();
-    from.each_attachment(source, |node, attachment| copies.push((node, attachment.duplicate())));
-    for (node, attachment) in copies {
-        let node = node.map(|node| find_in_clone(to, copy, node)).transpose()?;
-        to.adopt(copy, node, attachment);
-    }
+    let (driver, graph) = (to.driver(), to.graph(copy)?);
+    to.adopt(copy, (from, source), |node| find_in_clone(driver, graph, node))?;
     for (node, inside) in from.nodes_with_graphs(source) {
-        let node = find_in_clone(to, copy, node)?;
+        let node = find_in_clone(driver, graph, node)?;
         for source in inside {
             let child = child_of(to.driver(), node.raw())?;
             let copy = to.add_inside(copy, node, child);
@@ -63,9 +68,9 @@ pub(super) fn copy_index((to, copy): (&mut Locked<'_>, GraphId), (from, source):
 }
 
 /// The node of a copy that corresponds to one of the original.
-fn find_in_clone(to: &Locked<'_>, copy: GraphId, original: RawNode) -> Result<RawNode> {
-    let (graph, mut node): (_, CUgraphNode) = (to.graph(copy)?, null_mut());
-    // SAFETY: both are alive, and `node` is writable.
-    unsafe { to.driver().cuGraphNodeFindInClone(&raw mut node, original.raw(), graph) }?;
+fn find_in_clone(driver: &Driver, copy: CUgraph, original: RawNode) -> Result<RawNode> {
+    let mut node: CUgraphNode = null_mut();
+    // SAFETY: the callers' copy and original are alive, and `node` is writable.
+    unsafe { driver.cuGraphNodeFindInClone(&raw mut node, original.raw(), copy) }?;
     Ok(RawNode::new(node))
 }

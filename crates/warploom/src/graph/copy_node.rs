@@ -49,9 +49,12 @@ pub struct CopyParameters {
     pub depth: usize,
 }
 
-/// A copy that is checked: the parameters, and the owners of both operands.
+/// A copy that is checked: both ends, and their owners.
 pub(super) struct Copy {
-    pub(super) params: CUDA_MEMCPY3D_v2,
+    from: CopyOperand,
+    to: CopyOperand,
+    /// The bytes of a row, and the number of rows.
+    shape: (usize, usize),
     pub(super) owners: Bundle,
 }
 
@@ -73,29 +76,8 @@ impl Copy {
         to: OperandMut<'_, T>,
     ) -> Result<Copy> {
         let (from, to) = (from.into_memory(), to.into_memory());
-        if from.len() != to.len() {
-            return Err(CopyError::LengthMismatch { source_len: from.len(), destination_len: to.len() }.into());
-        }
-        let bytes = size_of_values::<T>(from.len())?;
+        let bytes = linear_bytes::<T>(&from, &to)?;
         Copy::new(graph, context, (&from, bytes), (&to, bytes), (bytes, 1))
-    }
-
-    /// Of as many rows as both have.
-    pub(super) fn of_rows<T: DeviceCopy>(
-        graph: &GraphDef,
-        context: &Context,
-        from: Rows<'_, T>,
-        to: RowsMut<'_, T>,
-    ) -> Result<Copy> {
-        let (source_shape, destination_shape) = ((from.width(), from.height()), (to.width(), to.height()));
-        if source_shape != destination_shape {
-            return Err(CopyError::ShapeMismatch { source_shape, destination_shape }.into());
-        }
-        let (width, height) = source_shape;
-        let (from_pitch, to_pitch) = (size_of_values::<T>(from.pitch())?, size_of_values::<T>(to.pitch())?);
-        let from = Memory::held(memory::Operand::rows(from), width);
-        let to = Memory::held(memory::Operand::rows_mut(to), width);
-        Copy::new(graph, context, (&from, from_pitch), (&to, to_pitch), (size_of_values::<T>(width)?, height))
     }
 
     #[inline]
@@ -118,15 +100,39 @@ impl Copy {
         owners.keep(Part::Source, from.retain(graph, context)?);
         owners.keep(Part::Whole, other_context(graph, context));
         let (from, to) = (CopyOperand::new(from, from_pitch), CopyOperand::new(to, to_pitch));
-        Ok(Copy { params: params(from, to, (width, height)), owners })
+        Ok(Copy { from, to, shape: (width, height), owners })
+    }
+
+    /// The parameters of the node.
+    #[inline]
+    pub(super) fn params(&self) -> CUDA_MEMCPY3D_v2 {
+        // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+        let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
+        self.from.read_by(&mut params);
+        self.to.written_by(&mut params);
+        let (width, height) = self.shape;
+        (params.srcHeight, params.dstHeight) = (height, height);
+        (params.WidthInBytes, params.Height, params.Depth) = (width, height, 1);
+        params
     }
 }
 
+/// The bytes of a copy of as many values as both operands have.
+#[inline]
+fn linear_bytes<T: DeviceCopy>(from: &Memory<'_>, to: &Memory<'_>) -> Result<usize> {
+    if from.len() != to.len() {
+        return Err(CopyError::LengthMismatch { source_len: from.len(), destination_len: to.len() }.into());
+    }
+    size_of_values::<T>(from.len())
+}
+
 /// The context of a node, if it is not the graph's, for the graph to keep.
+#[inline]
 pub(super) fn other_context(graph: &GraphDef, context: &Context) -> Option<Retained> {
     (graph.context() != context).then(|| Retained::Value(Arc::new(context.clone())))
 }
 
+#[inline]
 pub(super) fn size_of_values<T: DeviceCopy>(len: usize) -> Result<usize> {
     Ok(bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?)
 }
@@ -169,17 +175,6 @@ fn address(raw: CUdeviceptr) -> usize {
     raw as usize
 }
 
-#[inline]
-fn params(from: CopyOperand, to: CopyOperand, (width, height): (usize, usize)) -> CUDA_MEMCPY3D_v2 {
-    // SAFETY: all of it are numbers and pointers, for which 0 is a value.
-    let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
-    from.read_by(&mut params);
-    to.written_by(&mut params);
-    (params.srcHeight, params.dstHeight) = (height, height);
-    (params.WidthInBytes, params.Height, params.Depth) = (width, height, 1);
-    params
-}
-
 impl Position<'_> {
     /// Adds a node that copies all values of one piece of memory to another. The graph keeps both.
     ///
@@ -212,9 +207,9 @@ impl Position<'_> {
         from: impl Into<Operand<'a, T>>,
         to: impl Into<OperandMut<'a, T>>,
     ) -> Result<CopyNode> {
-        self.check_context()?;
-        let copy = Copy::linear(self.graph(), self.context(), from.into(), to.into())?;
-        self.add_copy(copy)
+        let (from, to) = (from.into().into_memory(), to.into().into_memory());
+        let bytes = linear_bytes::<T>(&from, &to)?;
+        self.add_copy((&from, bytes), (&to, bytes), (bytes, 1))
     }
 
     /// Adds a node that copies rows. The graph keeps both memories.
@@ -223,18 +218,26 @@ impl Position<'_> {
     ///
     /// As [`Position::copy`].
     pub fn copy_rows<T: DeviceCopy>(self, from: Rows<'_, T>, to: RowsMut<'_, T>) -> Result<CopyNode> {
-        self.check_context()?;
-        let copy = Copy::of_rows(self.graph(), self.context(), from, to)?;
-        self.add_copy(copy)
+        let (source_shape, destination_shape) = ((from.width(), from.height()), (to.width(), to.height()));
+        if source_shape != destination_shape {
+            return Err(CopyError::ShapeMismatch { source_shape, destination_shape }.into());
+        }
+        let (width, height) = source_shape;
+        let (from_pitch, to_pitch) = (size_of_values::<T>(from.pitch())?, size_of_values::<T>(to.pitch())?);
+        let from = Memory::held(memory::Operand::rows(from), width);
+        let to = Memory::held(memory::Operand::rows_mut(to), width);
+        self.add_copy((&from, from_pitch), (&to, to_pitch), (size_of_values::<T>(width)?, height))
     }
 
-    #[inline]
-    fn add_copy(self, copy: Copy) -> Result<CopyNode> {
-        let (context, params) = (self.context(), &copy.params);
+    /// Adds a copy of rows, each end with the distance of its rows.
+    fn add_copy(self, from: (&Memory<'_>, usize), to: (&Memory<'_>, usize), shape: (usize, usize)) -> Result<CopyNode> {
+        self.check_context()?;
+        let copy = Copy::new(self.graph(), self.context(), from, to, shape)?;
+        let (context, params) = (self.context(), copy.params());
         let node = self.add(copy.owners, |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at; both ends have as many bytes, which the graph keeps,
             // or for which the caller vouches. The context is held.
-            unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, params, context.as_raw()) }
+            unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, &raw const params, context.as_raw()) }
         })?;
         let other_context = (context != self.graph().context()).then(|| context.clone());
         Ok(CopyNode { node, other_context })
@@ -276,9 +279,10 @@ impl CopyNode {
         from: impl Into<Operand<'a, T>>,
         to: impl Into<OperandMut<'a, T>>,
     ) -> Result<()> {
-        let Copy { params, owners } = Copy::linear(self.node.graph(), self.context(), from.into(), to.into())?;
+        let copy = Copy::linear(self.node.graph(), self.context(), from.into(), to.into())?;
         let _current = self.context().current()?;
-        self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &params))
+        let params = copy.params();
+        self.node.change(|_| Some(copy.owners), |locked, node| set(locked.driver(), node, &params))
     }
 
     /// Replaces the memory that is read; the other end stays, and what is kept for it. Executables keep what

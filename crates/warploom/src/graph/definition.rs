@@ -131,13 +131,16 @@ impl GraphDef {
     /// The raw handle; valid while this value is held and the graph is not [destroyed](Self::is_destroyed).
     ///
     /// The driver's graphs are not for several threads at once: other code that uses it must not do so while
-    /// this crate does.
+    /// this crate does. It may copy the graph: each node that is added from now on has a user object of its
+    /// own, so that copies keep the owners of nodes that are changed or destroyed later.
     ///
     /// # Errors
     ///
     /// [`GraphError::GraphDestroyed`].
     pub fn as_raw(&self) -> Result<CUgraph> {
-        self.lock().graph(self.id)
+        let mut locked = self.lock();
+        locked.expose();
+        locked.graph(self.id)
     }
 
     /// `true` if the graph was inside of a node that was destroyed, or that has another graph now.
@@ -237,10 +240,8 @@ impl GraphDef {
 
     /// Keeps owners for as long as the graph, under no node.
     pub(crate) fn attach(&self, bundle: Bundle) -> Result<()> {
-        let mut locked = self.lock();
-        let prepared = locked.prepare(self.id, bundle)?;
-        locked.publish_anonymously(self.id, prepared);
-        Ok(())
+        // Of no node, so that there is nothing to index.
+        self.lock().prepare(self.id, bundle).map(drop)
     }
 
     /// A handle that does not keep the graph.
@@ -294,7 +295,7 @@ impl Hash for GraphDef {
 impl fmt::Debug for GraphDef {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = formatter.debug_struct("GraphDef");
-        match self.as_raw() {
+        match self.lock().graph(self.id) {
             Ok(raw) => text.field("raw", &raw),
             Err(_) => text.field("raw", &format_args!("destroyed")),
         };

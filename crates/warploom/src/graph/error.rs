@@ -78,6 +78,15 @@ pub enum GraphError {
     #[error("a node cannot copy or fill 0 bytes; leave it out")]
     NoBytes,
 
+    /// A word node with no operations, or with too many.
+    #[error("a word node makes 1 to {limit} operations, not {count}; spread them over several nodes, or leave it out")]
+    WordOperations {
+        /// The operations that were given.
+        count: usize,
+        /// The most that a node can make.
+        limit: usize,
+    },
+
     /// The memory has another size than the node copies or fills.
     #[error("the node has {bytes} bytes, the memory given has {given}; give as many, or replace both ends")]
     OtherSize {

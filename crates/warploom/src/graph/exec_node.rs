@@ -11,13 +11,14 @@ use super::event_node::owner;
 use super::fill_node::Fill;
 use super::host_node::HostCall;
 use super::kernel_node::owners;
+use super::words_node::WordList;
 use super::{
     ChildNode, CopyNode, FillNode, GraphDef, GraphError, GraphExec, HostData, HostFunction, HostNode, KernelNode, Node,
-    Operand, OperandMut, RecordNode, WaitNode,
+    Operand, OperandMut, RecordNode, WaitNode, WordsNode,
 };
 use crate::event::Timing;
 use crate::kernel::NodeLaunch;
-use crate::{Arguments, DeviceCopy, Event, Kernel, LaunchConfig, Result};
+use crate::{Arguments, DeviceCopy, Event, Kernel, LaunchConfig, Result, WordOperation};
 
 /// A node of an executable, named by the node of the definition that it came from: [`GraphExec::node`].
 ///
@@ -180,8 +181,9 @@ impl ExecNode<'_, CopyNode> {
         to: impl Into<OperandMut<'a, T>>,
     ) -> Result<()> {
         let context = self.node.context();
-        let Copy { params, owners } = Copy::linear(self.node.graph(), context, from.into(), to.into())?;
-        self.change(owners, |exec, node| {
+        let copy = Copy::linear(self.node.graph(), context, from.into(), to.into())?;
+        let params = copy.params();
+        self.change(copy.owners, |exec, node| {
             // SAFETY: both are alive, and no other thread uses them; both ends have as many bytes, which are
             // kept, or for which their owner vouches.
             unsafe {
@@ -246,6 +248,22 @@ impl ExecNode<'_, HostNode> {
     }
 }
 
+impl ExecNode<'_, WordsNode> {
+    /// Replaces the operations.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OtherExecutable`], and as [`Position::words`](super::Position::words). Then the
+    /// executable is as before.
+    #[doc(alias = "cuGraphExecBatchMemOpNodeSetParams")]
+    pub fn set(&self, operations: &[WordOperation]) -> Result<()> {
+        let mut list = WordList::new(self.node.graph(), self.node.context(), operations)?;
+        let owners = list.take_owners();
+        // SAFETY: both are alive, and no other thread uses them; the owners are kept.
+        self.change(owners, |exec, node| unsafe { list.set_in(self.exec.driver(), exec, node) })
+    }
+}
+
 macro_rules! event_nodes {
     ($($name:ident $event:ty, $set:ident;)*) => {$(
         impl ExecNode<'_, $name> {
@@ -289,8 +307,8 @@ impl ExecNode<'_, ChildNode> {
         self.check()?;
         let mut bundle = Bundle::default();
         let mut state = self.exec.lock();
-        let (locked, from) = lock_both(graph, source);
-        let (node, child) = (locked.node(self.node)?, copyable(&from, source)?);
+        let (locked, mut from) = lock_both(graph, source);
+        let (node, child) = (locked.node(self.node)?, copyable(&mut from, source)?);
         from.each_bundle(source.id(), &mut |kept| bundle.keep_parts_of(kept, |_| true));
         // SAFETY: all are alive, and no other thread uses them.
         state.keep(&mut bundle, || unsafe {

@@ -15,8 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
-use super::attachment::{Attachment, Prepared};
-use super::attachment_index::AttachmentIndex;
+use super::attachments::Attachments;
 use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::raw::{NodeMap, RawNode};
@@ -50,17 +49,17 @@ struct State {
     is_owned: bool,
     /// `true` if a graph inside of a node is gone without the node.
     is_broken: bool,
+    /// `true` if other code has a handle of a graph or node.
+    is_exposed: bool,
 }
 
 /// One graph.
-struct Entry {
+pub(super) struct Entry {
     /// `None` for a graph that is destroyed.
-    raw: Option<Handle<CUgraph_st>>,
-    attachments: AttachmentIndex,
-    /// Attachments of no node.
-    anonymous: Vec<Attachment>,
+    pub(super) raw: Option<Handle<CUgraph_st>>,
+    pub(super) attachments: Attachments,
     /// The graphs inside of a node, in their order.
-    inside: NodeMap<Vec<GraphId>>,
+    pub(super) inside: NodeMap<Vec<GraphId>>,
     destroyed: NodeMap<u32>,
     /// The number of nodes that were destroyed.
     deaths: u32,
@@ -79,8 +78,7 @@ impl Entry {
     fn new(raw: CUgraph) -> Entry {
         Entry {
             raw: Some(Handle::new(raw)),
-            attachments: AttachmentIndex::default(),
-            anonymous: Vec::new(),
+            attachments: Attachments::default(),
             inside: NodeMap::default(),
             destroyed: NodeMap::default(),
             deaths: 0,
@@ -108,7 +106,7 @@ impl Hierarchy {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
-        let state = State { graphs: vec![Entry::new(raw)], is_owned, is_broken: false };
+        let state = State { graphs: vec![Entry::new(raw)], is_owned, is_broken: false, is_exposed: false };
         Hierarchy { number, context: context.clone(), state: Mutex::new(state), _mark: mark }
     }
 
@@ -174,12 +172,12 @@ pub(crate) struct Locked<'h> {
 
 impl<'h> Locked<'h> {
     #[inline]
-    fn entry(&self, id: GraphId) -> &Entry {
+    pub(super) fn entry(&self, id: GraphId) -> &Entry {
         &self.state.graphs[id.0 as usize]
     }
 
     #[inline]
-    fn entry_mut(&mut self, id: GraphId) -> &mut Entry {
+    pub(super) fn entry_mut(&mut self, id: GraphId) -> &mut Entry {
         &mut self.state.graphs[id.0 as usize]
     }
 
@@ -217,9 +215,8 @@ impl<'h> Locked<'h> {
             self.entry_mut(id).unwanted.push(node);
             return Ok(());
         }
-        // SAFETY: the node is alive, and no handle to it is used.
-        unsafe { self.driver().cuGraphDestroyNode(node.raw()) }?;
-        self.destroyed(id, node)
+        // SAFETY: the node is alive, and there is no handle to it.
+        unsafe { self.destroy(id, node) }
     }
 
     /// Refuses to destroy nodes of a graph that is being captured.
@@ -274,66 +271,29 @@ impl<'h> Locked<'h> {
         self.entry(graph).incarnation(node)
     }
 
-    /// Attaches owners to a graph, for a node that is still to be added or changed. With owners, there is
-    /// room for the attachment in the index.
-    #[inline]
-    pub(super) fn prepare(&mut self, id: GraphId, bundle: Bundle) -> Result<Prepared<'h>> {
-        let graph = self.graph(id)?;
-        if !bundle.is_empty() {
-            self.entry_mut(id).attachments.reserve();
-        }
-        // SAFETY: the graph is alive, and stays so while the lock is held, which outlives the value.
-        unsafe { Prepared::new(self.driver(), graph, bundle) }
-    }
-
-    /// Puts the attachment of a new node into the index.
-    #[inline]
-    pub(super) fn publish_new(&mut self, id: GraphId, node: RawNode, prepared: Prepared<'h>) {
-        if let Some(attachment) = prepared.publish() {
-            self.entry_mut(id).attachments.add(node, attachment);
+    /// Records that other code has a handle of the hierarchy, and may copy its graphs from now on.
+    pub(super) fn expose(&mut self) {
+        if !std::mem::replace(&mut self.state.is_exposed, true) {
+            self.state.graphs.iter_mut().for_each(|entry| entry.attachments.expose());
         }
     }
 
-    /// Puts an attachment into the index, in place of the one before, which is released.
-    pub(super) fn publish(&mut self, id: GraphId, node: RawNode, prepared: Prepared<'h>) -> Result<()> {
-        let entry = self.entry_mut(id);
-        let replaced = match prepared.publish() {
-            Some(attachment) => entry.attachments.replace(node, attachment),
-            None => entry.attachments.remove(node),
-        };
-        self.release(id, replaced)
+    pub(super) fn is_exposed(&self) -> bool {
+        self.state.is_exposed
     }
 
-    /// Keeps an attachment for the life of the graph, under no node.
-    pub(super) fn publish_anonymously(&mut self, id: GraphId, prepared: Prepared<'h>) {
-        self.entry_mut(id).anonymous.extend(prepared.publish());
-    }
-
-    /// Keeps an attachment that the driver has copied into a graph.
-    pub(super) fn adopt(&mut self, id: GraphId, node: Option<RawNode>, attachment: Attachment) {
-        let entry = self.entry_mut(id);
-        match node {
-            Some(node) => entry.attachments.add(node, attachment),
-            None => entry.anonymous.push(attachment),
+    /// Destroys a node, with everything inside of it, and releases its owners.
+    ///
+    /// # Safety
+    ///
+    /// The node is alive, and no handle to it is used again.
+    pub(super) unsafe fn destroy(&mut self, id: GraphId, node: RawNode) -> Result<()> {
+        let change = self.prepare_change(id, node, Bundle::default())?;
+        // SAFETY: the caller's promise.
+        if let Err(error) = unsafe { self.driver().cuGraphDestroyNode(node.raw()) } {
+            self.discard_change(id, change);
+            return Err(error.into());
         }
-    }
-
-    #[inline]
-    fn release(&self, id: GraphId, attachment: Option<Attachment>) -> Result<()> {
-        let (Some(attachment), Ok(graph)) = (attachment, self.graph(id)) else { return Ok(()) };
-        // SAFETY: the graph is alive and retained the attachment, which is not in the index any more.
-        unsafe { attachment.release(self.driver(), graph) }
-    }
-
-    /// The owners of a node's parameters.
-    pub(super) fn bundle(&mut self, id: GraphId, node: RawNode) -> Option<&Bundle> {
-        let attachment = self.entry_mut(id).attachments.get(node)?;
-        // SAFETY: the graph retains what is in its index, under the lock that is held.
-        Some(unsafe { attachment.bundle() })
-    }
-
-    /// Records a node that was destroyed, with everything inside of it, and releases its owners.
-    pub(super) fn destroyed(&mut self, id: GraphId, node: RawNode) -> Result<()> {
         for inside in self.entry_mut(id).inside.remove(&node).unwrap_or_default() {
             self.bury(inside);
         }
@@ -341,16 +301,14 @@ impl<'h> Locked<'h> {
         entry.deaths += 1;
         entry.destroyed.insert(node, entry.deaths);
         entry.uncopyable.remove(&node);
-        let attachment = entry.attachments.remove(node);
-        self.release(id, attachment)
+        self.publish(id, change)
     }
 
     /// Records that a graph is gone, and all graphs below; the driver has released what they kept, or will.
     pub(super) fn bury(&mut self, id: GraphId) {
         let entry = self.entry_mut(id);
         entry.raw = None;
-        entry.attachments = AttachmentIndex::default();
-        entry.anonymous = Vec::new();
+        entry.attachments = Attachments::default();
         entry.destroyed = NodeMap::default();
         for inside in std::mem::take(&mut entry.inside).into_values().flatten() {
             self.bury(inside);
@@ -366,7 +324,11 @@ impl<'h> Locked<'h> {
     pub(super) fn add_inside(&mut self, id: GraphId, node: RawNode, raw: CUgraph) -> GraphId {
         // No process has as many graphs.
         let inside = GraphId(u32::try_from(self.state.graphs.len()).unwrap_or(u32::MAX));
-        self.state.graphs.push(Entry::new(raw));
+        let mut entry = Entry::new(raw);
+        if self.state.is_exposed {
+            entry.attachments.expose();
+        }
+        self.state.graphs.push(entry);
         self.entry_mut(id).inside.entry(node).or_default().push(inside);
         inside
     }
@@ -396,24 +358,6 @@ impl<'h> Locked<'h> {
         }
         let below = || entry.inside.values().flatten().find_map(|inside| self.uncopyable(*inside));
         entry.uncopyable.values().next().copied().or_else(below)
-    }
-
-    /// Calls with each attachment of a graph and, if it has one, with its node.
-    pub(super) fn each_attachment(&self, id: GraphId, mut see: impl FnMut(Option<RawNode>, &Attachment)) {
-        let entry = self.entry(id);
-        entry.attachments.iter().for_each(|(node, attachment)| see(Some(node), attachment));
-        entry.anonymous.iter().for_each(|attachment| see(None, attachment));
-    }
-
-    /// Calls with the bundles of a graph and of all graphs below.
-    pub(super) fn each_bundle(&self, id: GraphId, see: &mut impl FnMut(&Bundle)) {
-        self.each_attachment(id, |_, attachment| {
-            // SAFETY: the graph retains what is in its index, under the lock that is held.
-            see(unsafe { attachment.bundle() });
-        });
-        for inside in self.entry(id).inside.values().flatten() {
-            self.each_bundle(*inside, see);
-        }
     }
 
     /// The nodes with graphs inside, and these.

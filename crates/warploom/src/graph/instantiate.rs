@@ -90,7 +90,8 @@ impl GraphDef {
         let graph = locked.graph(self.id())?;
         locked.check_settled(self.id())?;
         let (uses, accumulator) = (GraphUses::of(&locked, self.id()), Accumulator::default());
-        let prepared = locked.prepare(self.id(), accumulator.bundle())?;
+        let passing = locked.pass(self.id(), accumulator.bundle())?;
+        locked.share(self.id());
         let mut params = CUDA_GRAPH_INSTANTIATE_PARAMS {
             flags: options.flags.into(),
             hUploadStream: options.upload.as_ref().map_or(null_mut(), Stream::as_raw),
@@ -109,14 +110,14 @@ impl GraphDef {
                     driver.cuGraphExecDestroy(raw)
                 });
             }
-            drop(prepared);
+            drop(passing);
             let node = self.find(&locked, params.hErrNode_out);
             return Err(refused(params.result_out, node, error));
         }
         // SAFETY: the driver has made it just now, and it has no other owner; it has the accumulator's
         // reference.
         let exec = unsafe { GraphExec::over(self, raw, uses, accumulator) };
-        prepared.release()?;
+        passing.release()?;
         Ok(exec)
     }
 }

@@ -20,15 +20,26 @@ use crate::{Arguments, Context, Dimensions, Driver, Kernel, LaunchConfig, Result
 #[derive(Clone)]
 pub struct KernelNode {
     node: Node,
+    context: NodeContext,
 }
 typed_node!(KernelNode);
+
+/// The context that a kernel node runs in, which never changes.
+#[derive(Clone)]
+enum NodeContext {
+    /// The graph's.
+    OfGraph,
+    Other(Context),
+    /// To be found among the owners of the node.
+    Unknown,
+}
 
 impl TypedNode for KernelNode {}
 impl sealed::TypedNode for KernelNode {
     const KIND: NodeKind = NodeKind::Kernel;
 
     fn over(node: Node) -> KernelNode {
-        KernelNode { node }
+        KernelNode { node, context: NodeContext::Unknown }
     }
 }
 
@@ -94,24 +105,23 @@ impl Position<'_> {
             report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
             return Err(error);
         }
-        Ok(KernelNode { node })
+        let is_of_graph = context == graph.context();
+        let context = if is_of_graph { NodeContext::OfGraph } else { NodeContext::Other(context.clone()) };
+        Ok(KernelNode { node, context })
     }
 }
 
-/// The kernel and the memory of its arguments.
+/// The kernel and the memory of its arguments, in a context that was not reset.
+#[inline]
 pub(super) fn owners(kernel: &Kernel, context: &Context, arguments: &impl Arguments) -> Result<Bundle> {
     let mut bundle = Bundle::default();
     bundle.keep(Part::Kernel, Retained::Kernel(kernel.clone(), context.clone()));
-    keep_arguments(&mut bundle, context, arguments)?;
-    Ok(bundle)
-}
-
-fn keep_arguments(bundle: &mut Bundle, context: &Context, arguments: &impl Arguments) -> Result<()> {
     arguments.each_operand(|operand| {
-        let (allocation, access) = operand.retain(context)?;
-        bundle.keep(Part::Argument, Retained::Memory(allocation, access));
+        let (allocation, access) = operand.use_in_graph(context)?;
+        bundle.keep(Part::Argument, Retained::Memory(allocation.clone(), access));
         Ok(())
-    })
+    })?;
+    Ok(bundle)
 }
 
 fn set_attributes(driver: &Driver, node: CUgraphNode, attributes: &[NodeAttribute]) -> Result<()> {
@@ -241,8 +251,16 @@ impl KernelNode {
     }
 
     /// The context that it runs in, if its kernel is known here. The node is not destroyed.
-    pub(super) fn context_in<'l>(&self, locked: &'l mut Locked<'_>) -> Option<&'l Context> {
-        locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of).map(|(_, context)| context)
+    #[inline]
+    pub(super) fn context_in<'l>(&'l self, locked: &'l mut Locked<'_>) -> Option<&'l Context> {
+        match &self.context {
+            NodeContext::OfGraph => Some(self.node.graph().context()),
+            NodeContext::Other(context) => Some(context),
+            NodeContext::Unknown => {
+                let bundle = locked.bundle(self.node.graph_id(), self.node.raw());
+                bundle.and_then(kernel_of).map(|(_, context)| context)
+            }
+        }
     }
 
     /// The kernel, the sizes of its launch and its context, which a partial change keeps.

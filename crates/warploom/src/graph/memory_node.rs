@@ -19,7 +19,7 @@ use crate::memory::bytes_of;
 use crate::{Device, DeviceCopy, Driver, MemoryError, PeerError, Result};
 
 /// A node that allocates memory in each launch, added by [`Position::allocate`], and the memory: kernel nodes
-/// of the same graph take it as an argument, copies and fills by
+/// of the same graph take it or a [slice](AllocNode::slice) of it as an argument, copies and fills by
 /// [`Operand::of_graph`](super::Operand::of_graph).
 ///
 /// ```

@@ -26,8 +26,9 @@
 
 mod accumulator;
 mod adjacency;
+mod alloc_slice;
 mod attachment;
-mod attachment_index;
+mod attachments;
 mod bundle;
 mod capturing;
 mod child_node;
@@ -51,13 +52,17 @@ mod kernel_node;
 mod memory_node;
 mod node;
 mod operand;
+mod owners;
 mod position;
 mod raw;
+mod slot_index;
 mod update;
 mod uses;
+mod words_node;
 
 pub use crate::reclaimer::reclaim;
 pub use adjacency::Adjacency;
+pub use alloc_slice::AllocSlice;
 pub use bundle::Owner;
 pub(crate) use bundle::{Bundle, Part, Retained};
 pub use child_node::ChildNode;
@@ -79,3 +84,4 @@ pub use memory_node::{AllocNode, FreeNode};
 pub use node::{Node, NodeKind, TypedNode};
 pub use operand::{Operand, OperandMut};
 pub use position::Position;
+pub use words_node::WordsNode;

@@ -34,26 +34,32 @@ impl Node {
 
     /// The graph that it is in.
     #[must_use]
+    #[inline]
     pub fn graph(&self) -> &GraphDef {
         &self.graph
     }
 
+    #[inline]
     pub(super) fn hierarchy(&self) -> &Arc<Hierarchy> {
         self.graph.hierarchy()
     }
 
+    #[inline]
     pub(super) fn graph_id(&self) -> GraphId {
         self.graph.id()
     }
 
+    #[inline]
     pub(super) fn raw(&self) -> RawNode {
         self.raw
     }
 
+    #[inline]
     pub(super) fn incarnation(&self) -> u32 {
         self.incarnation
     }
 
+    #[inline]
     pub(super) fn lock(&self) -> Locked<'_> {
         self.graph.lock()
     }
@@ -64,7 +70,9 @@ impl Node {
     ///
     /// [`GraphError::NodeDestroyed`].
     pub fn as_raw(&self) -> Result<CUgraphNode> {
-        self.lock().node(self)
+        let mut locked = self.lock();
+        locked.expose();
+        locked.node(self)
     }
 
     /// `true` if the node was destroyed, or the graph that it was in.
@@ -111,9 +119,8 @@ impl Node {
             return Ok(());
         }
         locked.check_not_captured(self.graph_id())?;
-        // SAFETY: the node is alive, and no handle to it is used again.
-        unsafe { self.graph.driver().cuGraphDestroyNode(self.raw.raw()) }?;
-        locked.destroyed(self.graph_id(), self.raw)
+        // SAFETY: the node is alive, and all handles to it are refused from then on.
+        unsafe { locked.destroy(self.graph_id(), self.raw) }
     }
 
     /// Changes parameters: attaches the owners of the new ones, makes the call, and releases those before.
@@ -128,9 +135,12 @@ impl Node {
         let raw = locked.node(self)?;
         let id = self.graph_id();
         let Some(bundle) = owners(locked.bundle(id, self.raw)) else { return call(&locked, raw) };
-        let prepared = locked.prepare(id, bundle)?;
-        call(&locked, raw)?;
-        locked.publish(id, self.raw, prepared)
+        let change = locked.prepare_change(id, self.raw, bundle)?;
+        if let Err(error) = call(&locked, raw) {
+            locked.discard_change(id, change);
+            return Err(error);
+        }
+        locked.publish(id, change)
     }
 }
 

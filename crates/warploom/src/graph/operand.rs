@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::bundle::Retained;
-use super::{AllocNode, GraphDef, GraphError, Owner};
+use super::{AllocSlice, GraphDef, GraphError, Owner};
 use crate::memory::{self, OperandKind};
 use crate::{Buffer, Context, DeviceCopy, ManagedBuffer, Result, Slice, SliceMut};
 
@@ -48,15 +48,16 @@ impl<'a> Memory<'a> {
         Memory { address: operand.address(), len, owner: Source::Held(operand) }
     }
 
-    fn of_graph<T: DeviceCopy>(node: &AllocNode<T>) -> Memory<'static> {
-        let hierarchy = node.graph().hierarchy().number();
-        Memory { address: node.address(), len: node.len(), owner: Source::Graph(hierarchy) }
+    fn of_graph<T: DeviceCopy>(slice: AllocSlice<'_, T>) -> Memory<'static> {
+        Memory { address: slice.address(), len: slice.len(), owner: Source::Graph(slice.hierarchy()) }
     }
 
+    #[inline]
     pub(super) fn address(&self) -> CUdeviceptr {
         self.address
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -98,11 +99,13 @@ macro_rules! operands {
             /// with an owner, for as long as that exists, and without one, for as long as the graph, its
             /// clones, its executables and their launches. No other work writes them at that time.
             #[must_use]
+            #[inline]
             pub unsafe fn raw(address: CUdeviceptr, len: usize, owner: Option<Owner>) -> $name<'a, T> {
                 $name { memory: Memory { address, len, owner: Source::Raw(owner) }, of: PhantomData }
             }
 
-            #[doc = concat!("Memory that the graph allocates, to be ", $verb, ". Nodes of other graphs refuse it.")]
+            #[doc = concat!("Memory that the graph allocates, to be ", $verb, ": all of it, or a")]
+            /// [slice](super::AllocNode::slice). Nodes of other graphs refuse it.
             ///
             /// # Safety
             ///
@@ -110,8 +113,8 @@ macro_rules! operands {
             /// node that frees the memory, if there is one. The driver checks neither, and may give freed
             /// memory to another graph.
             #[must_use]
-            pub unsafe fn of_graph(node: &'a AllocNode<T>) -> $name<'a, T> {
-                $name { memory: Memory::of_graph(node), of: PhantomData }
+            pub unsafe fn of_graph(memory: impl Into<AllocSlice<'a, T>>) -> $name<'a, T> {
+                $name { memory: Memory::of_graph(memory.into()), of: PhantomData }
             }
 
             /// The number of values.
@@ -126,6 +129,7 @@ macro_rules! operands {
                 self.memory.len == 0
             }
 
+            #[inline]
             pub(super) fn into_memory(self) -> Memory<'a> {
                 self.memory
             }

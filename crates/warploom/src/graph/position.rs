@@ -5,9 +5,10 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
+use super::attachments::Prepared;
 use super::bundle::Bundle;
 use super::empty_node::EmptyNode;
-use super::hierarchy::Locked;
+use super::hierarchy::{GraphId, Locked};
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Node};
 use crate::diagnostics::{Subject, report};
@@ -113,6 +114,7 @@ impl<'a> Position<'a> {
     }
 
     /// Adds a node that keeps owners. If the call fails, the graph is as before.
+    #[inline]
     pub(super) fn add(
         &self,
         bundle: Bundle,
@@ -122,6 +124,7 @@ impl<'a> Position<'a> {
     }
 
     /// As [`Position::add`], to the graph's hierarchy, which is locked.
+    #[inline]
     pub(super) fn add_to(
         &self,
         locked: &mut Locked<'a>,
@@ -147,19 +150,15 @@ impl<'a> Position<'a> {
             }
         };
         let prepared = locked.prepare(id, bundle)?;
-        let (driver, mut raw) = (graph.driver(), null_mut());
-        if let Err(error) = call(driver, (&raw mut raw, raw_graph, after.as_ptr(), after.len())) {
-            if !raw.is_null() {
-                // The call failed when it was done.
-                let raw = RawNode::new(raw);
-                locked.publish_new(id, raw, prepared);
-                report(|| Subject::GraphOwners, locked.take_back(id, raw));
-            }
+        // Counted before the call: right after it, an atomic operation waits for all that the driver wrote.
+        let (graph, mut raw) = (graph.clone(), null_mut());
+        if let Err(error) = call(graph.driver(), (&raw mut raw, raw_graph, after.as_ptr(), after.len())) {
+            not_added(locked, id, raw, prepared);
             return Err(error.into());
         }
         let raw = RawNode::new(raw);
         locked.publish_new(id, raw, prepared);
-        Ok(Node::new(graph.clone(), raw, locked.incarnation(id, raw)))
+        Ok(Node::new(graph, raw, locked.incarnation(id, raw)))
     }
 
     /// The handle of a node that has to be in this graph.
@@ -169,4 +168,16 @@ impl<'a> Position<'a> {
         }
         locked.node(node)
     }
+}
+
+/// Releases the owners of a node that was not added, and takes back the node if the call failed when it was
+/// done.
+#[cold]
+fn not_added(locked: &mut Locked<'_>, id: GraphId, raw: CUgraphNode, prepared: Prepared) {
+    if raw.is_null() {
+        return locked.discard(id, prepared);
+    }
+    let raw = RawNode::new(raw);
+    locked.publish_new(id, raw, prepared);
+    report(|| Subject::GraphOwners, locked.take_back(id, raw));
 }

@@ -32,7 +32,8 @@ impl GraphExec {
         let raw = locked.graph(graph.id())?;
         locked.check_settled(graph.id())?;
         let (uses, accumulator) = (GraphUses::of(&locked, graph.id()), Accumulator::default());
-        let prepared = locked.prepare(graph.id(), accumulator.bundle())?;
+        let passing = locked.pass(graph.id(), accumulator.bundle())?;
+        locked.share(graph.id());
         let mut info = CUgraphExecUpdateResultInfo {
             result: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
             errorNode: null_mut(),
@@ -40,13 +41,13 @@ impl GraphExec {
         };
         // SAFETY: the executable and the graph are alive and used by no other thread, and `info` is writable.
         if let Err(error) = unsafe { self.driver().cuGraphExecUpdate_v2(self.as_raw(), raw, &raw mut info) } {
-            drop(prepared);
+            drop(passing);
             let (node, from) = (graph.find(&locked, info.errorNode), graph.find(&locked, info.errorFromNode));
             let Some(reason) = reason(info.result) else { return Err(error.into()) };
             return Err(GraphError::Update(Box::new(UpdateError { reason, node, from, error })).into());
         }
         let before = std::mem::replace(&mut *state, State { uses, accumulator });
-        let released = prepared.release();
+        let released = passing.release();
         drop(locked);
         drop(state);
         // Without the locks: the drop of an owner may come here again.

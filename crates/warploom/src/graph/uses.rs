@@ -13,10 +13,13 @@ use crate::{Arguments, Context, Kernel, Result, Stream};
 /// the references that it has from its definition, or by its accumulator.
 #[derive(Default)]
 pub(super) struct GraphUses {
+    /// In the order in which they were added.
     memory: Vec<AllocationRef>,
     known: HashSet<usize, BuildHasherDefault<HandleHasher>>,
     /// Kernels with their contexts, by the addresses of both.
     kernels: HashMap<(usize, usize), (Kernel, Context), BuildHasherDefault<HandleHasher>>,
+    /// The kernel that was looked for last and found, and its context, by their addresses.
+    found: (usize, usize),
     /// The memory that the host can borrow.
     host: HostUses,
     /// The stream that has met all of the memory.
@@ -57,17 +60,48 @@ impl GraphUses {
     ///
     /// As [`Operand::retain`](crate::memory::Operand::retain) for memory that nodes in the context cannot
     /// use.
-    pub(super) fn keeps_kernel(&self, kernel: &Kernel, context: &Context, arguments: &impl Arguments) -> Result<bool> {
-        let mut is_kept = self.kernels.contains_key(&(kernel.address(), context.address()));
+    #[inline]
+    pub(super) fn keeps_kernel(
+        &mut self,
+        kernel: &Kernel,
+        context: &Context,
+        arguments: &impl Arguments,
+    ) -> Result<bool> {
+        let mut is_kept = self.keeps_code(kernel, context);
         arguments.each_operand(|operand| {
-            is_kept &= self.known.contains(&operand.use_in_graph(context)?.0.identity());
+            is_kept &= self.keeps_memory(operand.use_in_graph(context)?.0);
             Ok(())
         })?;
         Ok(is_kept)
     }
 
+    #[inline]
+    fn keeps_code(&mut self, kernel: &Kernel, context: &Context) -> bool {
+        let key = (kernel.address(), context.address());
+        let is_kept = self.found == key || self.kernels.contains_key(&key);
+        if is_kept {
+            self.found = key;
+        }
+        is_kept
+    }
+
+    #[inline]
+    fn keeps_memory(&self, allocation: &AllocationRef) -> bool {
+        // A few are compared faster than one is hashed.
+        match &self.memory[..] {
+            few @ ([] | [_] | [_, _] | [_, _, _] | [_, _, _, _]) => {
+                few.iter().any(|known| known.identity() == allocation.identity())
+            }
+            _ => self.known.contains(&allocation.identity()),
+        }
+    }
+
     /// Notes how a kernel uses memory from now on, which the executable keeps already.
+    #[inline]
     pub(super) fn add_arguments(&mut self, context: &Context, arguments: &impl Arguments) -> Result<()> {
+        if self.host.is_empty() {
+            return Ok(()); // all of the memory is the device's
+        }
         arguments.each_operand(|operand| {
             let (allocation, access) = operand.use_in_graph(context)?;
             self.host.add(allocation, access);
@@ -77,6 +111,9 @@ impl GraphUses {
 
     /// Notes how a node uses memory from now on, which the executable keeps already.
     pub(super) fn add_accesses(&mut self, bundle: &Bundle) {
+        if self.host.is_empty() {
+            return; // all of the memory is the device's
+        }
         for retained in bundle.all() {
             if let Retained::Memory(allocation, access) = retained {
                 self.host.add(allocation, *access);
@@ -87,7 +124,7 @@ impl GraphUses {
     /// `true` if the executable keeps all owners of a bundle already.
     pub(super) fn keeps(&self, bundle: &Bundle) -> bool {
         bundle.all().all(|retained| match retained {
-            Retained::Memory(allocation, _) => self.known.contains(&allocation.identity()),
+            Retained::Memory(allocation, _) => self.keeps_memory(allocation),
             Retained::Kernel(kernel, context) => self.kernels.contains_key(&(kernel.address(), context.address())),
             Retained::Value(_) => false,
         })

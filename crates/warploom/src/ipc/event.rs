@@ -1,6 +1,7 @@
 //! `IpcEvent`: events that several processes wait for.
 #![expect(unsafe_code, reason = "owns raw events")]
 
+use std::ffi::c_char;
 use std::fmt;
 use std::ptr::null_mut;
 
@@ -79,7 +80,7 @@ impl IpcEvent {
     pub unsafe fn import(context: &Context, descriptor: &EventDescriptor) -> Result<IpcEvent> {
         descriptor.check_origin()?;
         let (_current, mut raw) = (context.current()?, null_mut());
-        let handle = CUipcEventHandle { reserved: descriptor.payload.map(u8::cast_signed) };
+        let handle = CUipcEventHandle { reserved: descriptor.payload.map(|byte| c_char::from_ne_bytes([byte])) };
         // SAFETY: `raw` is writable, and `_current` keeps the context current; the caller vouches for the
         // handle.
         unsafe { context.driver().cuIpcOpenEventHandle(&raw mut raw, handle) }?;
@@ -162,7 +163,7 @@ impl Stream {
         let mut handle = CUipcEventHandle { reserved: [0; 64] };
         // SAFETY: `handle` is writable, and the event is alive.
         unsafe { driver.cuIpcGetEventHandle(&raw mut handle, raw) }?;
-        event.descriptor.payload = handle.reserved.map(i8::cast_unsigned);
+        event.descriptor.payload = handle.reserved.map(|byte| byte.to_ne_bytes()[0]);
         Ok(event)
     }
 

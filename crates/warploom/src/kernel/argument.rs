@@ -3,7 +3,7 @@
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::UsedMemory;
-use crate::graph::{AllocNode, Condition};
+use crate::graph::{AllocNode, AllocSlice, Condition};
 use crate::memory::Operand;
 use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
 
@@ -19,7 +19,7 @@ use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
 /// | `T *` | `&mut [T]` | `&mut` [`Buffer`], [`SliceMut`], `&mut` [`ManagedBuffer`] |
 /// | an address of your own | `u64` | such a value, for whose memory you care |
 /// | `cudaGraphConditionalHandle` | `u64` | `&`[`Condition`], in the graph that it was made for |
-/// | memory of a graph | `&[T]`, `&mut [T]` | `&`[`AllocNode`], in the same graph |
+/// | memory of a graph | `&[T]`, `&mut [T]` | `&`[`AllocNode`], [`AllocSlice`], in the same graph |
 pub trait Parameter: private::Sealed {
     /// The number of bytes on a device.
     const SIZE: usize;
@@ -190,28 +190,38 @@ impl Listed<'_> for &Condition {
     }
 }
 
-impl<T: DeviceCopy> Listed<'_> for &AllocNode<T> {
-    fn into_operand(self) -> Option<Operand<'static>> {
-        None
-    }
+/// Memory of a graph, which arguments of that graph's nodes may point to.
+macro_rules! graph_memory {
+    ($($Memory:ty, |$this:ident| $hierarchy:expr;)*) => {$(
+        impl<T: DeviceCopy> Argument for $Memory {}
+        impl<T: DeviceCopy> Fits<&[T]> for $Memory {}
+        impl<T: DeviceCopy> Fits<&mut [T]> for $Memory {}
+        impl<T: DeviceCopy> Passed for $Memory {
+            type Value = CUdeviceptr;
+            const IS_SCOPED: bool = true;
+
+            fn value(&self) -> CUdeviceptr {
+                self.address()
+            }
+
+            fn operand(&self) -> Option<Operand<'_>> {
+                None
+            }
+
+            fn scope(&self) -> Option<u64> {
+                let $this = self;
+                Some($hierarchy)
+            }
+        }
+
+        impl<T: DeviceCopy> Listed<'_> for $Memory {
+            fn into_operand(self) -> Option<Operand<'static>> {
+                None
+            }
+        }
+    )*};
 }
-
-impl<T: DeviceCopy> Argument for &AllocNode<T> {}
-impl<T: DeviceCopy> Fits<&[T]> for &AllocNode<T> {}
-impl<T: DeviceCopy> Fits<&mut [T]> for &AllocNode<T> {}
-impl<T: DeviceCopy> Passed for &AllocNode<T> {
-    type Value = CUdeviceptr;
-    const IS_SCOPED: bool = true;
-
-    fn value(&self) -> CUdeviceptr {
-        self.address()
-    }
-
-    fn operand(&self) -> Option<Operand<'_>> {
-        None
-    }
-
-    fn scope(&self) -> Option<u64> {
-        Some(self.graph().hierarchy().number())
-    }
+graph_memory! {
+    &AllocNode<T>, |node| node.graph().hierarchy().number();
+    AllocSlice<'_, T>, |slice| slice.hierarchy();
 }

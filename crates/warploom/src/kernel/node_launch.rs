@@ -21,15 +21,16 @@ pub(crate) type NodeAttribute = (CUlaunchAttributeID, CUlaunchAttributeValue);
 pub(crate) struct NodeLaunch<'a> {
     kernel: &'a Kernel,
     context: &'a Context,
-    config: LaunchConfig,
+    config: &'a LaunchConfig,
 }
 
 impl<'a> NodeLaunch<'a> {
     /// Checks a launch as [`Kernel::launch`] does, for nodes of a graph's hierarchy.
+    #[inline]
     pub(crate) fn new<A: Arguments>(
         kernel: &'a Kernel,
         context: &'a Context,
-        shape: &impl Shape,
+        shape: &'a impl Shape,
         arguments: &A,
         hierarchy: u64,
     ) -> Result<NodeLaunch<'a>> {
@@ -46,10 +47,15 @@ impl<'a> NodeLaunch<'a> {
     }
 
     /// Checks a launch configuration alone.
-    pub(crate) fn with_shape(kernel: &'a Kernel, context: &'a Context, shape: &impl Shape) -> Result<NodeLaunch<'a>> {
+    #[inline]
+    pub(crate) fn with_shape(
+        kernel: &'a Kernel,
+        context: &'a Context,
+        shape: &'a impl Shape,
+    ) -> Result<NodeLaunch<'a>> {
         same_driver(kernel.driver(), context.driver())?;
         context.check_generation()?;
-        let config = *shape.checked(kernel, context)?;
+        let config = shape.checked(kernel, context)?;
         if config.overlaps {
             return Err(GraphError::Overlap.into());
         }
@@ -57,6 +63,7 @@ impl<'a> NodeLaunch<'a> {
     }
 
     /// Calls with the parameters of the node.
+    #[inline]
     pub(crate) fn pass<R>(&self, arguments: &impl Arguments, call: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> R) -> R {
         self.kernel.note(self.context);
         arguments.pass(|values| call(&self.params(values)))
@@ -89,8 +96,9 @@ impl<'a> NodeLaunch<'a> {
         call(&self.params(addresses.as_mut_ptr()))
     }
 
+    #[inline]
     fn params(&self, values: *mut *mut c_void) -> CUDA_KERNEL_NODE_PARAMS_v2 {
-        let LaunchConfig { grid, block, shared, .. } = self.config;
+        let LaunchConfig { grid, block, shared, .. } = *self.config;
         CUDA_KERNEL_NODE_PARAMS_v2 {
             func: null_mut(),
             gridDimX: grid.x,
@@ -114,12 +122,13 @@ impl<'a> NodeLaunch<'a> {
             return Vec::new();
         }
         let mut room: [MaybeUninit<CUlaunchAttribute>; MOST] = [const { MaybeUninit::uninit() }; MOST];
-        let count = attributes(&self.config, &mut room) as usize;
+        let count = attributes(self.config, &mut room) as usize;
         // SAFETY: as many have been written.
         room[..count].iter().map(|attribute| unsafe { attribute.assume_init_ref() }).map(|a| (a.id, a.value)).collect()
     }
 
     /// `true` if the configuration says more than sizes.
+    #[inline]
     pub(crate) fn has_attributes(&self) -> bool {
         self.config.has_attributes()
     }

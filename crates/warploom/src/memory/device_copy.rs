@@ -21,7 +21,7 @@ use std::num::{Saturating, Wrapping};
 ///
 /// Where this crate has another name, or is reached through another crate, the derive macro is told:
 ///
-/// ```
+/// ```standalone_crate
 /// mod engine {
 ///     pub extern crate warploom as gpu;
 /// }

@@ -14,7 +14,7 @@ mod fill;
 mod foreign;
 mod free_after;
 mod host_borrows;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod import;
 mod kind;
 mod managed;
@@ -57,11 +57,12 @@ pub(crate) use operand::{Operand, OperandKind};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
 #[cfg(feature = "bytemuck")]
 pub use plain::Plain;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub use pool::ImportedPool;
 pub use pool::{DevicePool, GraphPool, ManagedPool, PinnedPool, PoolOptions, PoolStatistics, Reuse};
 pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResource};
 pub use rows::{Rows, RowsMut};
+pub(crate) use slice::bounds;
 pub use slice::{Slice, SliceMut};
 pub(crate) use staging::StagingPool;
 pub(crate) use uses::Access;

@@ -75,15 +75,14 @@ impl<'a> Operand<'a> {
 
     /// The allocation, for a graph to keep, if nodes in the context can use it.
     pub(crate) fn retain(&self, context: &Context) -> Result<(AllocationRef, Access)> {
+        context.check_generation()?;
         self.use_in_graph(context).map(|(allocation, access)| (allocation.clone(), access))
     }
 
-    /// The allocation and how it is used, if nodes of a graph in the context can use it.
+    /// The allocation and how it is used, if nodes of a graph in the context, which was not reset, can use it.
     #[inline]
     pub(crate) fn use_in_graph(&self, context: &Context) -> Result<(&'a AllocationRef, Access)> {
-        if self.context() == context {
-            context.check_generation()?;
-        } else {
+        if self.context() != context {
             self.reach(context)?;
             self.span.allocation.note_accessor(context.device());
         }

@@ -34,7 +34,7 @@ pub(super) struct Span<'a> {
 }
 
 /// Start and end of a range that is inside `len`.
-pub(super) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)> {
+pub(crate) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
         Bound::Excluded(start) => start.saturating_add(1),

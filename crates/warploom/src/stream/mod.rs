@@ -19,12 +19,15 @@ mod info;
 mod options;
 mod order;
 mod word;
+mod word_operation;
 
 pub use error::StreamError;
 pub use host::HostTask;
 pub use info::CaptureStatus;
 pub use options::{Priority, StreamOptions};
 pub use word::{Comparison, StreamWord, WordValue};
+pub(crate) use word_operation::UsedWords;
+pub use word_operation::WordOperation;
 
 use std::any::Any;
 use std::fmt;

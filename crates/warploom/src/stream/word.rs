@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUdeviceptr, CUstream, CUstreamWaitValue_flags as Flags};
 
-use super::Stream;
+use super::{Stream, WordOperation};
 use crate::callback::{self, Callback};
 use crate::capture::{self, RelaxedMode};
 use crate::context::Word;
 use crate::device::same_driver;
-use crate::{Context, DeviceAttribute, Driver, Queue, Result, StreamError};
+use crate::{Context, DeviceAttribute, Driver, Error, Queue, Result, StreamError};
 
 /// A word that streams write and wait for in their order, and that the host reads and writes at any time.
 ///
@@ -48,8 +48,8 @@ use crate::{Context, DeviceAttribute, Driver, Queue, Result, StreamError};
 /// # }
 /// ```
 pub struct StreamWord<V: WordValue = u32> {
-    /// There until it is dropped.
-    word: Option<Word>,
+    /// There until it is dropped. Graphs may keep it longer.
+    word: Option<Arc<Word>>,
     /// Kept until the word is given back.
     context: Context,
     users: Mutex<Vec<User>>,
@@ -91,6 +91,8 @@ mod value {
     pub trait Value: Copy + fmt::Debug + 'static {
         const BITS: u32;
 
+        fn to_u64(self) -> u64;
+
         /// # Safety
         ///
         /// There is a word of this size at the address, which only atomic accesses of the host use.
@@ -123,6 +125,10 @@ macro_rules! values {
     ($($type:ident $atomic:ident $write:ident $wait:ident)*) => {$(
         impl value::Value for $type {
             const BITS: u32 = $type::BITS;
+
+            fn to_u64(self) -> u64 {
+                self.into()
+            }
 
             unsafe fn load(address: *mut Self) -> Self {
                 // SAFETY: the caller's promise.
@@ -165,8 +171,8 @@ impl<V: WordValue> StreamWord<V> {
     /// [`StreamError::NoWords`] for 64 bits if the device has none, and the driver's error.
     pub fn new(context: &Context, value: V) -> Result<StreamWord<V>> {
         context.check_generation()?;
-        refuse_width::<V>(context)?;
-        let taken = context.cached().words.take(context)?;
+        refuse_width(V::BITS, context)?;
+        let taken = Arc::new(context.cached().words.take(context)?);
         let word = StreamWord { word: Some(taken), context: context.clone(), users: Mutex::default(), of: PhantomData };
         word.store(value);
         Ok(word)
@@ -213,12 +219,7 @@ impl<V: WordValue> StreamWord<V> {
     #[doc(alias = "cuStreamWaitValue64")]
     pub fn wait(&self, comparison: Comparison<V>, queue: &impl Queue) -> Result<()> {
         let (stream, at) = (queue.stream(), self.as_raw());
-        let (flags, value) = match comparison {
-            Comparison::AtLeast(value) => (Flags::CU_STREAM_WAIT_VALUE_GEQ, value),
-            Comparison::Equal(value) => (Flags::CU_STREAM_WAIT_VALUE_EQ, value),
-            Comparison::And(value) => (Flags::CU_STREAM_WAIT_VALUE_AND, value),
-            Comparison::Nor(value) => (Flags::CU_STREAM_WAIT_VALUE_NOR, value),
-        };
+        let (flags, value) = comparison.to_raw();
         self.admit(stream, flags == Flags::CU_STREAM_WAIT_VALUE_NOR)?;
         // SAFETY: as above.
         stream.enqueue(|raw| unsafe { value.wait(at, flags.0, raw, stream.driver()) })
@@ -227,7 +228,25 @@ impl<V: WordValue> StreamWord<V> {
     /// The address of the word, on the host and on devices; valid while this value is held.
     #[must_use]
     pub fn as_raw(&self) -> CUdeviceptr {
-        self.word.as_ref().map_or(0, Word::address) as CUdeviceptr
+        self.word.as_ref().map_or(0, |word| word.address()) as CUdeviceptr
+    }
+
+    /// A write of a value, for a node of a graph: [`Position::words`](crate::graph::Position::words).
+    #[must_use]
+    pub fn writing(&self, value: V) -> WordOperation {
+        self.operation(None, value)
+    }
+
+    /// A wait until a comparison holds, for a node of a graph:
+    /// [`Position::words`](crate::graph::Position::words).
+    #[must_use]
+    pub fn waiting(&self, comparison: Comparison<V>) -> WordOperation {
+        let (flags, value) = comparison.to_raw();
+        self.operation(Some(flags), value)
+    }
+
+    fn operation(&self, wait: Option<Flags>, value: V) -> WordOperation {
+        WordOperation::new((self.word.clone(), self.context.clone()), (V::BITS, value.to_u64()), wait)
     }
 
     /// The context of the memory.
@@ -247,17 +266,13 @@ impl<V: WordValue> StreamWord<V> {
             Some(known) => &users[known],
             None => {
                 same_driver(self.context.driver(), stream.driver())?;
-                refuse_width::<V>(context)?;
-                let has_nor = context.device().attribute(DeviceAttribute::CanUseStreamWaitValueNor)? != 0;
+                refuse_width(V::BITS, context)?;
+                let has_nor = has_nor(context)?;
                 users.push(User { stream: stream.clone(), has_nor });
                 &users[users.len() - 1]
             }
         };
-        if by_nor && !user.has_nor {
-            let device = context.device().ordinal();
-            return Err(StreamError::NoWords { device, of: "the comparison NOR" }.into());
-        }
-        Ok(())
+        if by_nor && !user.has_nor { Err(no_nor(context)) } else { Ok(()) }
     }
 
     fn users(&self) -> MutexGuard<'_, Vec<User>> {
@@ -265,20 +280,42 @@ impl<V: WordValue> StreamWord<V> {
     }
 }
 
+impl<V: WordValue> Comparison<V> {
+    /// The driver's flag, and the value.
+    fn to_raw(self) -> (Flags, V) {
+        match self {
+            Comparison::AtLeast(value) => (Flags::CU_STREAM_WAIT_VALUE_GEQ, value),
+            Comparison::Equal(value) => (Flags::CU_STREAM_WAIT_VALUE_EQ, value),
+            Comparison::And(value) => (Flags::CU_STREAM_WAIT_VALUE_AND, value),
+            Comparison::Nor(value) => (Flags::CU_STREAM_WAIT_VALUE_NOR, value),
+        }
+    }
+}
+
 /// Refuses 64 bits on a device that has 32 only.
-fn refuse_width<V: WordValue>(context: &Context) -> Result<()> {
+pub(super) fn refuse_width(bits: u32, context: &Context) -> Result<()> {
     let device = context.device();
-    if V::BITS == 64 && device.attribute(DeviceAttribute::CanUse64BitStreamMemOps)? == 0 {
+    if bits == 64 && device.attribute(DeviceAttribute::CanUse64BitStreamMemOps)? == 0 {
         return Err(StreamError::NoWords { device: device.ordinal(), of: "words of 64 bits" }.into());
     }
     Ok(())
+}
+
+/// `true` if a device can compare by NOR.
+pub(super) fn has_nor(context: &Context) -> Result<bool> {
+    Ok(context.device().attribute(DeviceAttribute::CanUseStreamWaitValueNor)? != 0)
+}
+
+/// The error of a device that cannot.
+pub(super) fn no_nor(context: &Context) -> Error {
+    StreamError::NoWords { device: context.device().ordinal(), of: "the comparison NOR" }.into()
 }
 
 impl<V: WordValue> Drop for StreamWord<V> {
     /// Gives the word back when the streams that used it have done what they were told so far.
     fn drop(&mut self) {
         let Some(word) = self.word.take() else { return };
-        let (word, users) = (Arc::new(word), std::mem::take(&mut *self.users()));
+        let users = std::mem::take(&mut *self.users());
         let _relaxed = RelaxedMode::new(self.context.driver());
         for User { stream, .. } in users.iter().filter(|user| user.stream.context().is_current_generation()) {
             let stream = stream.for_teardown();

@@ -47,20 +47,16 @@ driver_tests! {
         assert!(stage.is_gone(&calls));
     }
 
-    /// S2.35: the callback's owners are those of its node: they go with the node. One attachment is made for
-    /// them, before the call, and the node is looked up after it.
+    /// S2.35: the callback's owners are those of its node: they go with the node. They are attached before the
+    /// call, to the user object that the first callback has made, and the node is looked up after it.
     fn a_captured_callback_is_indexed_under_its_node(driver) {
         let stage = Stage::new(driver)?;
         let (first, function) = counted();
         let (second, other) = counted();
         let capture = stage.stream.capture(Relaxed)?;
-        capture.callback(function)?;
-        let calls = [
-            (Function::cuStreamGetCaptureInfo_v3, 2),
-            (Function::cuUserObjectCreate, 1),
-            (Function::cuGraphRetainUserObject, 1),
-            (Function::cuLaunchHostFunc, 1),
-        ];
+        let made = [(Function::cuUserObjectCreate, 1), (Function::cuGraphRetainUserObject, 1)];
+        let calls = [(Function::cuStreamGetCaptureInfo_v3, 2), (Function::cuLaunchHostFunc, 1)];
+        budget(driver, &[made, calls].concat(), || capture.callback(function))?;
         budget(driver, &calls, || capture.callback(other))?;
         let graph = GraphDef::from(capture.end()?);
         let nodes = graph.nodes()?;

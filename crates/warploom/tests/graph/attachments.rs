@@ -8,7 +8,7 @@ use warploom::{Event, Function, GraphDef, MemoryError};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_testkit::{TestResult, budget, driver_tests};
 
-use crate::support::{Stage, closure, small, watched};
+use crate::support::{Stage, attached, closure, small, watched};
 
 driver_tests! {
     /// S2.3: a node without owners makes no user object, and an owner is optional everywhere.
@@ -31,44 +31,40 @@ driver_tests! {
         }
     }
 
-    /// S2.20: with owners, a node costs one create, one retain and its own call; an update one release more.
-    fn owners_cost_one_create_and_one_retain(driver) {
+    /// S2.20: with owners, the first node costs one create and one retain beside its own call. Nodes that are
+    /// added next share its user object, and a change of one costs its own call.
+    fn owners_of_several_nodes_share_a_user_object(driver) {
         let stage = Stage::new(driver)?;
         let (graph, kernel) = (&stage.graph, stage.saxpy()?);
         let (mut one, mut two) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.pool.zeroed::<f32>(4, &stage.stream)?);
         let config = kernel.check(&small(), &stage.context)?;
         kernel.parameters()?;
-        let with = |call| [(Function::cuUserObjectCreate, 1), (Function::cuGraphRetainUserObject, 1), (call, 1)];
         #[expect(unsafe_code, reason = "adds kernels")]
         // SAFETY: it reads and writes as many values as it is told.
-        let node = budget(driver, &with(Function::cuGraphAddKernelNode_v2), || unsafe {
+        let node = budget(driver, &attached(Function::cuGraphAddKernelNode_v2), || unsafe {
             graph.entry().kernel(&kernel, &config, (1.0_f32, &one, &mut two, 4_u32))
         })?;
-        let copy = budget(driver, &with(Function::cuGraphAddMemcpyNode), || node.then().copy(&two, &mut one))?;
-        let fill = budget(driver, &with(Function::cuGraphAddMemsetNode), || copy.then().fill(&mut one, 1.0))?;
+        let copy = budget(driver, &[(Function::cuGraphAddMemcpyNode, 1)], || node.then().copy(&two, &mut one))?;
+        let fill = budget(driver, &[(Function::cuGraphAddMemsetNode, 1)], || copy.then().fill(&mut one, 1.0))?;
         let mut event: Event = stage.stream.record()?;
-        let record = budget(driver, &with(Function::cuGraphAddEventRecordNode), || fill.then().record(&mut event))?;
-        let wait = budget(driver, &with(Function::cuGraphAddEventWaitNode), || graph.entry().wait(&event))?;
-        let mut host = budget(driver, &with(Function::cuGraphAddHostNode), || wait.then().host(|| ()))?;
+        let record = budget(driver, &[(Function::cuGraphAddEventRecordNode, 1)], || fill.then().record(&mut event))?;
+        // There is room for four; the next attachment has room for more.
+        let wait = budget(driver, &attached(Function::cuGraphAddEventWaitNode), || graph.entry().wait(&event))?;
+        let mut host = budget(driver, &[(Function::cuGraphAddHostNode, 1)], || wait.then().host(|| ()))?;
 
-        let replaced = |call| {
-            let [create, retain, call] = with(call);
-            [create, retain, call, (Function::cuGraphReleaseUserObject, 1)]
-        };
-        budget(driver, &replaced(Function::cuGraphHostNodeSetParams), || host.set_function(|| ()))?;
-        budget(driver, &replaced(Function::cuGraphEventRecordNodeSetEvent), || record.set_event(&mut event))?;
-        budget(driver, &replaced(Function::cuGraphEventWaitNodeSetEvent), || wait.set_event(&event))?;
-        budget(driver, &[(Function::cuGraphDestroyNode, 1), (Function::cuGraphReleaseUserObject, 1)], || host.destroy())?;
+        budget(driver, &[(Function::cuGraphHostNodeSetParams, 1)], || host.set_function(|| ()))?;
+        budget(driver, &[(Function::cuGraphEventRecordNodeSetEvent, 1)], || record.set_event(&mut event))?;
+        budget(driver, &[(Function::cuGraphEventWaitNodeSetEvent, 1)], || wait.set_event(&event))?;
+        budget(driver, &[(Function::cuGraphDestroyNode, 1)], || host.destroy())?;
+        // The last bundle of an attachment takes the user object with it.
+        budget(driver, &[(Function::cuGraphDestroyNode, 1), (Function::cuGraphReleaseUserObject, 1)], || wait.destroy())?;
         stage.context.scope(|| {
             // The context is asked for, and is current already.
             let current = (Function::cuCtxGetCurrent, 1);
-            let [a, b, c, d] = replaced(Function::cuGraphMemsetNodeSetParams);
-            budget(driver, &[a, b, c, d, current], || fill.set(&mut two, 2.0))?;
-            let [a, b, c, d] = replaced(Function::cuGraphMemcpyNodeSetParams);
-            budget(driver, &[a, b, c, d, current], || copy.set(&two, &mut one))?;
-            let [a, b, c, d] = replaced(Function::cuGraphMemcpyNodeSetParams);
+            budget(driver, &[(Function::cuGraphMemsetNodeSetParams, 1), current], || fill.set(&mut two, 2.0))?;
+            budget(driver, &[(Function::cuGraphMemcpyNodeSetParams, 1), current], || copy.set(&two, &mut one))?;
             let read = (Function::cuGraphMemcpyNodeGetParams, 1);
-            budget(driver, &[a, b, c, d, read, current], || copy.set_source(&two))
+            budget(driver, &[(Function::cuGraphMemcpyNodeSetParams, 1), read, current], || copy.set_source(&two))
         })??;
     }
 

@@ -17,5 +17,7 @@ mod reclaim;
 mod refused;
 mod release;
 mod reset;
+mod sharing;
 mod support;
 mod sweep;
+mod words;

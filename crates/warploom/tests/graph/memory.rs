@@ -43,6 +43,38 @@ driver_tests! {
         assert_eq!(other.node_count()?, 0);
     }
 
+    /// A slice of a graph's memory is an operand and an argument, too; a range that is not inside is refused.
+    fn slices_of_a_graphs_memory_are_used_by_its_nodes(driver) {
+        let stage = Stage::new(driver)?;
+        let kernel = stage.saxpy()?;
+        let mut result = stage.pool.zeroed::<f32>(8, &stage.stream)?;
+        let scratch = stage.graph.entry().allocate::<f32>(8)?;
+        let (left, right) = (scratch.slice(..4)?, scratch.slice(4..)?);
+        assert_eq!((left.len(), right.len(), right.address()), (4, 4, scratch.address() + 16));
+        assert_eq!(right.slice(1..=2)?.address(), scratch.address() + 20);
+        let outside = MemoryError::OutOfRange { start: 5, end: 9, len: 8 };
+        assert_eq!(scratch.slice(5..9).map(drop), Err(outside.into()));
+        #[expect(unsafe_code, reason = "uses memory of the graph")]
+        // SAFETY: all nodes come after the allocation and before the free; the kernel reads and writes as many
+        // values as it is told.
+        unsafe {
+            let ones = scratch.then().fill(OperandMut::of_graph(left), 1.0)?;
+            let twos = scratch.then().fill(OperandMut::of_graph(right), 2.0)?;
+            let step = stage.graph.after([&ones, &twos]).kernel(&kernel, &small(), (3.0_f32, left, right, 3_u32))?;
+            let copy = step.then().copy(Operand::of_graph(&scratch), &mut result)?;
+            copy.then().free(&scratch)?;
+            let other = GraphDef::new(&stage.context)?;
+            let refused = other.entry().kernel(&kernel, &small(), (3.0_f32, left, right, 3_u32)).map(drop);
+            assert_eq!(refused, Err(GraphError::OutsideGraph.into()));
+            let refused = other.entry().fill(OperandMut::of_graph(left), 1.0).map(drop);
+            assert_eq!(refused, Err(GraphError::OutsideGraph.into()));
+            let empty = stage.graph.entry().fill(OperandMut::of_graph(scratch.slice(8..)?), 1.0).map(drop);
+            assert_eq!(empty, Err(GraphError::NoBytes.into()));
+        }
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        assert_eq!(result.download(&stage.stream)?, [1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 2.0]);
+    }
+
     /// Graphs with memory nodes are neither cloned nor embedded.
     fn graphs_with_memory_nodes_are_not_copied(driver) {
         let stage = Stage::new(driver)?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use warploom::graph::{Owner, reclaim};
-use warploom::{Buffer, Context, DevicePool, Driver, GraphDef, Kernel, LaunchConfig, Result, Stream};
+use warploom::{Buffer, Context, DevicePool, Driver, Function, GraphDef, Kernel, LaunchConfig, Result, Stream};
 
 /// Sums of vectors.
 const VECTOR: &str = include_str!("../../../ptx/kernels/ptx/compute_75/vector.ptx");
@@ -77,4 +77,9 @@ pub(crate) fn closure() -> (impl Fn() + Send + Sync + 'static, Weak<()>) {
 /// One block that covers a few values.
 pub(crate) fn small() -> LaunchConfig {
     LaunchConfig::new(1, 32)
+}
+
+/// A user object that is made and retained, and the call of the node.
+pub(crate) fn attached(call: Function) -> [(Function, u64); 3] {
+    [(Function::cuUserObjectCreate, 1), (Function::cuGraphRetainUserObject, 1), (call, 1)]
 }

@@ -2,7 +2,7 @@
 
 use warploom::graph::{OperandMut, reclaim};
 use warploom::sys::types::CUresult;
-use warploom::{Driver, Function, GraphDef, LiveSet as _, Result};
+use warploom::{Driver, Function, GraphDef, LiveSet as _, Result, StreamWord};
 use warploom_sim::Machine;
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
@@ -14,12 +14,20 @@ use crate::support::{Stage, small};
 /// Sweeps a scenario. A graph or executable that the driver does not destroy keeps its owners, and these keep
 /// the machine; so neither fails here.
 fn sweep(scenario: fn(&Driver) -> Result<()>) -> TestResult {
-    let codes = |function| match function {
-        Function::cuGraphDestroy | Function::cuGraphExecDestroy => Vec::new(),
-        _ => vec![CUresult::CUDA_ERROR_UNKNOWN],
-    };
-    let sweep = Sweep::new(Topology::preset("h200")?).from_here(false).codes(codes);
-    // Calls that order the free of memory or code, for which there is another way, or that restore a context.
+    let is_meant = |function| !matches!(function, Function::cuGraphDestroy | Function::cuGraphExecDestroy);
+    sweep_calls(is_meant, |sweep| sweep.after_effect(true), scenario)
+}
+
+/// Sweeps the calls of a scenario that are meant.
+fn sweep_calls(
+    is_meant: fn(Function) -> bool,
+    set: impl FnOnce(Sweep) -> Sweep,
+    scenario: fn(&Driver) -> Result<()>,
+) -> TestResult {
+    let codes = move |function| if is_meant(function) { vec![CUresult::CUDA_ERROR_UNKNOWN] } else { Vec::new() };
+    let sweep = set(Sweep::new(Topology::preset("h200")?).from_here(false).codes(codes));
+    // Calls that order the free of memory or code, for which there is another way, or that restore a context;
+    // and questions about devices and parameters, some of which drivers refuse.
     let tolerated = [
         "cuCtxSetCurrent",
         "cuCtxGetCurrent",
@@ -27,6 +35,8 @@ fn sweep(scenario: fn(&Driver) -> Result<()>) -> TestResult {
         "cuStreamWaitEvent",
         "cuEventCreate",
         "cuCtxSynchronize",
+        "cuDeviceGetAttribute",
+        "cuKernelGetParamInfo",
     ];
     let tolerates =
         |sweep: Sweep, name: &&str| Ok::<_, Box<dyn std::error::Error>>(sweep.tolerates(Calls::named(name)?));
@@ -49,6 +59,9 @@ fn definitions_leave_nothing_behind() -> TestResult {
         let copy = fill.then().copy(&one, &mut two)?;
         let mut host = copy.then().host(|| ())?;
         host.then().record(&mut event)?;
+        let word = StreamWord::<u32>::new(&stage.context, 0)?;
+        let words = host.then().words(&[word.writing(1)])?;
+        words.set(&[word.writing(2)])?;
         host.predecessors().assign([&fill])?;
         copy.set_source(&one)?;
         fill.set_value(2_u32)?;
@@ -57,8 +70,11 @@ fn definitions_leave_nothing_behind() -> TestResult {
         step.entry().host(|| ())?;
         stage.graph.entry().embed(&step)?.destroy()?;
         let clone = stage.graph.try_clone()?;
+        host.set_function(|| ())?; // in a user object that the clone shares
         clone.close()?;
+        let exec = stage.graph.instantiate()?;
         host.destroy()?;
+        exec.close()?;
         step.close()
     })
 }
@@ -71,12 +87,15 @@ fn executables_leave_nothing_behind() -> TestResult {
         let mut buffer = stage.zeroed(4)?;
         let fill = stage.graph.entry().fill(&mut buffer, 1)?;
         let host = fill.then().host(|| ())?;
+        let word = StreamWord::<u32>::new(&stage.context, 0)?;
+        let words = host.then().words(&[word.writing(1)])?;
         let exec = stage.graph.instantiate()?;
         exec.upload(&stage.stream)?;
         exec.launch(&stage.other)?;
         exec.node(&fill).set(&mut buffer, 2)?;
         exec.node(&fill).set_enabled(true)?;
         exec.node(&host).set_function(|| ())?;
+        exec.node(&words).set(&[word.writing(2)])?;
         exec.launch(&stage.other)?;
         exec.update(&stage.graph)?;
         stage.other.synchronize()?;
@@ -105,4 +124,26 @@ fn kernel_and_memory_nodes_leave_nothing_behind() -> TestResult {
         stage.graph.instantiate()?.launch(&stage.stream)?;
         stage.stream.synchronize()
     })
+}
+
+/// S2.9: a graph or an executable that the driver does not destroy is reported, and keeps its owners, so that
+/// nothing is used after it was freed. Few are made: each keeps its machine.
+#[test]
+fn graphs_that_are_not_destroyed_keep_their_owners() -> TestResult {
+    let is_meant = |function| matches!(function, Function::cuGraphDestroy | Function::cuGraphExecDestroy);
+    sweep_calls(
+        is_meant,
+        |sweep| sweep.after_effect(true),
+        |driver| {
+            let stage = Stage::new(driver)?;
+            let mut buffer = stage.zeroed(4)?;
+            stage.graph.entry().fill(&mut buffer, 1)?.then().host(|| ())?;
+            let exec = stage.graph.instantiate()?;
+            exec.launch(&stage.stream)?;
+            stage.stream.synchronize()?;
+            let Stage { graph, .. } = stage;
+            graph.close()?;
+            exec.close()
+        },
+    )
 }

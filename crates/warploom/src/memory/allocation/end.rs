@@ -184,7 +184,7 @@ unsafe fn free_ordered(resource: &AnyOrdered, (address, bytes): (CUdeviceptr, us
     unsafe {
         match resource {
             AnyOrdered::Pool(pool) => pool.deallocate_raw(address, bytes, order),
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             AnyOrdered::Imported(imported) => imported.deallocate_raw(address, bytes, order),
             AnyOrdered::Other(resource) => resource.deallocate_raw(address, bytes, order),
         }

@@ -98,13 +98,13 @@ impl Allocation {
     }
 
     /// The resource that gets it back, if that is stream-ordered and has no cache above it.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(in crate::memory) fn ordered_resource(&self) -> Option<&AnyOrdered> {
         if let Owner::Ordered { resource, .. } = &self.owner { Some(resource) } else { None }
     }
 
     /// The name of its resource.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(in crate::memory) fn resource_name(&self) -> &'static str {
         match &self.owner {
             Owner::Ordered { resource, .. } => resource.name(),

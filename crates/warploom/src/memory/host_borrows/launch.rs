@@ -21,6 +21,12 @@ impl HostUses {
         }
     }
 
+    /// `true` if the graph uses none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Begins a launch on a stream, before it is enqueued: from here on, host borrows wait for the stream.
     ///
     /// Makes no heap allocation unless the memory meets the stream for the first time.

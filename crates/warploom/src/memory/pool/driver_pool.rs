@@ -5,9 +5,11 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use warploom_driver::sys::types::{
-    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
-    CUmemLocationType, CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool, CUresult,
+    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation, CUmemLocationType,
+    CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
 };
+#[cfg(target_os = "linux")]
+use warploom_driver::sys::types::{CUmemAllocationHandleType, CUresult};
 
 use super::access_cache::AccessCache;
 use crate::capture::{self, RelaxedMode};
@@ -29,10 +31,10 @@ pub(in crate::memory) struct DriverPool {
     /// `true` if the pool ends with this value; the driver's own do not.
     is_owned: bool,
     /// Its handle for other processes, if it was made to be shared.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     handle: Option<Box<crate::ipc::PoolHandle>>,
     /// The entry in the list of imported pools, if another process has made it. It goes after the pool.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     registration: Option<super::sharing::Registration>,
     grants: AccessCache,
     _mark: Mark,
@@ -86,7 +88,7 @@ impl DriverPool {
         location: CUmemLocation,
         options: PoolOptions,
     ) -> Result<DriverPool> {
-        #[cfg(unix)]
+        #[cfg(target_os = "linux")]
         super::sharing::check_support(context, options.handle_types)?;
         let properties = CUmemPoolProps {
             allocType: memory.allocation_type(),
@@ -102,22 +104,22 @@ impl DriverPool {
         // SAFETY: `raw` is writable, `properties` readable.
         unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
         let mark = mark(context, || (Kind::Pool, raw.addr() as u64, 0));
-        #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no handles to keep"))]
+        #[cfg_attr(not(target_os = "linux"), expect(unused_mut, reason = "there are no handles to keep"))]
         let mut pool = DriverPool {
             raw: Handle::new(raw),
             context: context.clone(),
             memory,
             is_owned: true,
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             handle: None,
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             registration: None,
             grants: AccessCache::default(),
             _mark: mark,
         };
         options.apply(&pool)?;
         pool.open()?;
-        #[cfg(unix)]
+        #[cfg(target_os = "linux")]
         pool.share(options.handle_types)?;
         Ok(pool)
     }
@@ -155,9 +157,9 @@ impl DriverPool {
             context: context.clone(),
             memory,
             is_owned: false,
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             handle: None,
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             registration: None,
             grants: AccessCache::default(),
             _mark: Mark::default(),
@@ -169,7 +171,7 @@ impl DriverPool {
     /// # Safety
     ///
     /// The driver has imported it, and nothing else destroys it.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(super) unsafe fn imported(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> Result<DriverPool> {
         // SAFETY: it lives until this value destroys it.
         let mut pool = unsafe { DriverPool::borrowed(raw, context, memory) };
@@ -180,13 +182,13 @@ impl DriverPool {
     }
 
     /// Has an imported pool hold its entry in the list of imported pools.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(super) fn register(&mut self, registration: super::sharing::Registration) {
         self.registration = Some(registration);
     }
 
     /// Exports a pool that was made to be shared. The driver describes none of its memory before.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     fn share(&mut self, handle_types: CUmemAllocationHandleType) -> Result<()> {
         if handle_types != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
             self.handle = Some(Box::new(super::sharing::export(self)?));
@@ -195,7 +197,7 @@ impl DriverPool {
     }
 
     /// Its handle for other processes, if it was made to be shared.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(in crate::memory) fn handle(&self) -> Option<&crate::ipc::PoolHandle> {
         self.handle.as_deref()
     }
@@ -231,9 +233,9 @@ impl DriverPool {
             context: self.context.clone(),
             memory: self.memory,
             is_owned: std::mem::take(&mut self.is_owned),
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             handle: self.handle.take(),
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             registration: self.registration.take(),
             grants: std::mem::take(&mut self.grants),
             _mark: std::mem::take(&mut self._mark),
@@ -241,7 +243,7 @@ impl DriverPool {
     }
 
     /// The kind of its memory.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(in crate::memory) fn memory(&self) -> PoolMemory {
         self.memory
     }
@@ -347,9 +349,9 @@ impl Drop for DriverPool {
         // SAFETY: `raw` came from the driver for this value to destroy. No buffer is left, since each holds
         // its pool; frees that are still enqueued are finished by the driver.
         let destroy = || unsafe { self.context.driver().cuMemPoolDestroy(self.as_raw()) };
-        #[cfg(not(unix))]
+        #[cfg(not(target_os = "linux"))]
         let destroyed = destroy();
-        #[cfg(unix)]
+        #[cfg(target_os = "linux")]
         let destroyed = destroy().or_else(|error| match error.code() {
             // An imported pool stays while its memory is mapped, which is until the free is done.
             Some(CUresult::CUDA_ERROR_INVALID_VALUE) if self.registration.is_some() => {

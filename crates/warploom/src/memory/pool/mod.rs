@@ -13,19 +13,19 @@ mod attributes;
 mod device_pool;
 pub(super) mod driver_pool;
 pub(super) mod graph_pool;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(super) mod imported;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod imported_pool;
 mod managed_pool;
 mod options;
 mod pinned_pool;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod sharing;
 
 pub use device_pool::{DevicePool, PoolStatistics};
 pub use graph_pool::GraphPool;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub use imported_pool::ImportedPool;
 pub use managed_pool::ManagedPool;
 pub use options::{PoolOptions, Reuse};

@@ -60,7 +60,7 @@ impl PoolOptions {
     ///
     /// Page-locked memory can be shared by a pool of a NUMA node
     /// ([`PinnedPool::on_numa_node`](crate::PinnedPool::on_numa_node)), managed memory not at all.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     #[doc(alias = "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR")]
     pub fn shareable(mut self) -> PoolOptions {
         self.handle_types = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;

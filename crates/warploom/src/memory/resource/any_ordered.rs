@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::StreamOrdered;
 use crate::memory::pool::driver_pool::DriverPool;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 use crate::memory::pool::imported::Imported;
 
 /// Any stream-ordered resource. Most are pools, whose free is called without dynamic dispatch.
@@ -13,7 +13,7 @@ use crate::memory::pool::imported::Imported;
 pub(in crate::memory) enum AnyOrdered {
     Pool(Arc<DriverPool>),
     /// A pool of another process.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     Imported(Arc<Imported>),
     Other(Arc<dyn StreamOrdered>),
 }
@@ -23,7 +23,7 @@ impl AnyOrdered {
     pub(in crate::memory) fn shared(&self) -> Arc<dyn StreamOrdered> {
         match self {
             AnyOrdered::Pool(pool) => Arc::<DriverPool>::clone(pool),
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             AnyOrdered::Imported(imported) => Arc::<Imported>::clone(imported),
             AnyOrdered::Other(resource) => Arc::clone(resource),
         }
@@ -37,7 +37,7 @@ impl Deref for AnyOrdered {
     fn deref(&self) -> &Self::Target {
         match self {
             AnyOrdered::Pool(pool) => &**pool,
-            #[cfg(unix)]
+            #[cfg(target_os = "linux")]
             AnyOrdered::Imported(imported) => &**imported,
             AnyOrdered::Other(resource) => &**resource,
         }

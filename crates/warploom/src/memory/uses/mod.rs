@@ -39,7 +39,7 @@ struct Known {
     /// Goes with the allocation; observers hold it weakly.
     watched: Option<Arc<()>>,
     /// The driver's export data, once the memory was described for other processes.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     export: Option<Box<[u8; 64]>>,
 }
 
@@ -105,7 +105,7 @@ impl Uses {
     }
 
     /// The driver's export data: the first answer of `ask`.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(super) fn export_or_ask(&self, ask: impl FnOnce() -> Result<[u8; 64]>) -> Result<[u8; 64]> {
         let mut known = self.lock();
         if let Some(export) = &known.export {

@@ -19,7 +19,7 @@ mod grow;
 mod memory;
 mod options;
 mod range;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod sharing;
 
 pub use error::VirtualMemoryError;

@@ -116,7 +116,7 @@ impl VirtualOptions {
     }
 
     /// Memory whose buffers other processes can [import](crate::VirtualMemory::import).
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     #[doc(alias = "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR")]
     pub fn shareable(mut self) -> VirtualOptions {
         self.handle_types = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;

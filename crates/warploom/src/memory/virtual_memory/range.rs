@@ -65,7 +65,7 @@ impl Range {
     }
 
     /// The pieces of memory that are mapped, and their bytes.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(super) fn pieces(&self) -> impl ExactSizeIterator<Item = (CUmemGenericAllocationHandle, usize)> {
         self.pieces.iter().map(|piece| (piece.handle, piece.bytes))
     }
@@ -75,7 +75,7 @@ impl Range {
     /// # Safety
     ///
     /// The handle is a reference that nothing else gives back.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub(super) unsafe fn take_over(&mut self, handle: CUmemGenericAllocationHandle, bytes: usize) -> Result<()> {
         self.pieces.push(Piece { handle, bytes });
         self.map(handle, bytes)
