@@ -1,8 +1,6 @@
 //! Memory that kernels find by its address: in tables and structs, and by declarations of the program.
 #![expect(unsafe_code, reason = "launches kernels, and fills memory by its address")]
 
-mod gate;
-
 use std::fmt::Write as _;
 
 use warploom::capture::Relaxed;
@@ -19,8 +17,8 @@ use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 use crate::gate::Gate;
 
-const SCALE: &str = include_str!("../examples/scale.ptx");
-const SCALE_ALL: &str = include_str!("../examples/scale_all.ptx");
+const SCALE: &str = include_str!("../../examples/scale.ptx");
+const SCALE_ALL: &str = include_str!("../../examples/scale_all.ptx");
 
 /// A context with two streams, and a kernel that scales the values at each address of a table.
 struct Stage {

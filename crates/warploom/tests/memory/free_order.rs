@@ -1,15 +1,14 @@
 //! The stream on which memory is freed, for every resource and every place of the drop.
 
-mod spy;
-
 use std::sync::Arc;
 
-use spy::Spy;
 use warploom::{
     Buffer, Context, DeviceMemory, DevicePool, Driver, Error, Function, ManagedPool, MemoryError, OrderedResource,
     PinnedMemory, PinnedPool, Result, Stream, SynchronousResource, VirtualMemory,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
+
+use crate::spy::Spy;
 
 /// The streams on which memory was freed since this was last asked.
 fn freed_on(spy: &Spy) -> Vec<Stream> {

@@ -1,8 +1,5 @@
 //! Words that streams write and wait for.
 
-mod gate;
-
-use gate::Gate;
 use warploom::capture::{Global, Relaxed};
 use warploom::{
     CaptureError, Comparison, Context, DeviceError, DevicePool, Driver, Error, Function, Result, Stream, StreamError,
@@ -13,6 +10,8 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::sweep::Sweep;
 use warploom_testkit::{ASYNCHRONOUS, TestResult, assert_sound, budget, driver_tests, open};
+
+use crate::gate::Gate;
 
 fn setup(driver: &Driver) -> TestResult<(Context, Stream, Stream)> {
     let context = driver.device(0)?.context()?;

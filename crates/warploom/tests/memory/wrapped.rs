@@ -2,17 +2,16 @@
 //! memory.
 #![expect(unsafe_code, reason = "wraps memory by its address, and gives it back")]
 
-mod spy;
-
 use std::sync::Arc;
 
-use spy::Spy;
 use warploom::{
     Buffer, Context, ContextError, ContextOptions, DeviceMemory, DevicePool, Driver, Error, Function, ManagedBuffer,
     ManagedMemory, ManagedPool, MemoryError, MemoryKind, OrderedResource, PinnedBuffer, PinnedMemory, PinnedPool,
     Result, Stream, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
+
+use crate::spy::Spy;
 
 fn setup(driver: &Driver) -> TestResult<(Context, Stream, Stream)> {
     let context = driver.device(0)?.context()?;

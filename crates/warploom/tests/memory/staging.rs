@@ -1,7 +1,5 @@
 //! Large copies from and to the host: page-locked staging memory, bounded and reused.
 
-mod gate;
-
 use warploom::sys::types::CUresult;
 use warploom::{Buffer, Context, DeviceMemory, DevicePool, Driver, Function, ManagedMemory, PinnedMemory};
 use warploom::{Result, Stream, VolumeShape};

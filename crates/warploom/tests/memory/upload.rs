@@ -1,7 +1,5 @@
 //! Uploads: the waits of the host.
 
-mod gate;
-
 use warploom::{Buffer, DeviceMemory, DevicePool, Driver, Function, ManagedMemory, Stream};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode};

@@ -1,14 +1,11 @@
 //! Memory of the program that is registered with the driver for a scope.
 
-mod gate;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use gate::Gate;
 use warploom::capture::Global;
 use warploom::sys::types::CUresult;
 use warploom::{Context, DevicePool, Driver, Error, Function, GraphDef, MemoryError, Result, Stream};
@@ -17,6 +14,8 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::sweep::Sweep;
 use warploom_testkit::{TestResult, driver_tests, in_every_mode, open};
+
+use crate::gate::Gate;
 
 const LEN: usize = 1 << 16;
 
@@ -206,7 +205,7 @@ fn a_scope_whose_streams_cannot_be_waited_for_aborts() -> TestResult {
         context.with_registered(&mut values, |host| host.fill(1, &stream))??;
         return Err("it has returned".into());
     }
-    let this = "a_scope_whose_streams_cannot_be_waited_for_aborts";
+    let this = "registered::a_scope_whose_streams_cannot_be_waited_for_aborts";
     let child = Command::new(std::env::current_exe()?).args(["--exact", this]).env(ABORTS, "1").output()?;
     assert_eq!(child.status.code(), None, "ended by a signal: {}", String::from_utf8_lossy(&child.stdout));
     Ok(())
