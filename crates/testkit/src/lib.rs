@@ -20,7 +20,6 @@ mod primary;
 pub mod process;
 mod random;
 mod stream;
-pub mod sweep;
 
 pub use access::{AccessSpy, AccessWrite};
 pub use budget::budget;
@@ -35,9 +34,14 @@ pub use pool::pool_properties;
 pub use primary::Primary;
 pub use random::Random;
 pub use stream::Stream;
+pub use warploom_test::sweep;
 
 pub use {warploom_driver as driver, warploom_sim as sim, warploom_sys as sys};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/faults.md")]
 struct Faults;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/testing.md")]
+struct Testing;

@@ -27,6 +27,21 @@ impl Failing {
             Failing::FromHere => "from here",
         }
     }
+
+    /// The way of failing as one word, as serialised.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Failing::Nothing => "nothing",
+            Failing::Once => "once",
+            Failing::AfterEffect => "after_effect",
+            Failing::FromHere => "from_here",
+        }
+    }
+
+    /// The way of failing of a [key](Failing::key).
+    pub(crate) fn by_key(key: &str) -> Option<Failing> {
+        [Failing::Once, Failing::AfterEffect, Failing::FromHere].into_iter().find(|failing| failing.key() == key)
+    }
 }
 
 /// A problem of one run.
@@ -100,29 +115,33 @@ pub struct SweepReport {
     pub failures: Vec<SweepFailure>,
 }
 
-impl fmt::Display for SweepReport {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl SweepReport {
+    /// The table alone, without the hint for a caller of [`Sweep`](super::Sweep).
+    pub(crate) fn table(&self) -> String {
         let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
         let (calls, runs) = (counted(self.calls.len(), "call"), counted(self.runs, "run"));
         let failures = counted(self.failures.len(), "failure");
-        writeln!(formatter, "sweep: {calls}, {runs} in {:.2} s, {failures}", self.seconds)?;
+        let mut lines = vec![format!("sweep: {calls}, {runs} in {:.2} s, {failures}", self.seconds)];
         if self.failures.is_empty() {
-            return Ok(());
+            return lines.concat();
         }
         let width = |heading: &str, of: fn(&SweepFailure) -> &str| {
             self.failures.iter().map(|failure| of(failure).len()).max().unwrap_or(0).max(heading.len())
         };
         let function = width("function", |failure| &failure.function);
         let code = width("code", |failure| &failure.code);
-        writeln!(
-            formatter,
-            "{:>5}  {:function$}  {:12}  {:code$}  what went wrong",
-            "call", "function", "failing", "code"
-        )?;
-        for failure in &self.failures {
+        lines.push(format!("{:>5}  {:function$}  {:12}  {:code$}  problem", "call", "function", "failing", "code"));
+        lines.extend(self.failures.iter().map(|failure| {
             let SweepFailure { call, function: name, failing, code: answer, problem } = failure;
-            writeln!(formatter, "{call:>5}  {name:function$}  {:12}  {answer:code$}  {problem}", failing.name())?;
-        }
+            format!("{call:>5}  {name:function$}  {:12}  {answer:code$}  {problem}", failing.name())
+        }));
+        lines.join("\n")
+    }
+}
+
+impl fmt::Display for SweepReport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}", self.table())?;
         if let Some(SweepFailure { call, failing, .. }) = self.failures.iter().find(|failure| failure.call > 0) {
             writeln!(formatter, "to see one alone, add .only({call}, Failing::{failing:?}) to its sweep")?;
         }

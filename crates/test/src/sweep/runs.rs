@@ -1,6 +1,5 @@
 //! One run after the other.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -11,8 +10,9 @@ use warploom_sys::types::CUresult;
 
 use super::Sweep;
 use super::checks::{Run, ScenarioResult};
+use super::error::SweepError;
 use super::report::{Failing, Problem, SweepFailure, SweepReport};
-use crate::TestResult;
+use crate::run::message;
 
 pub(super) type Scenario<'a> = &'a dyn Fn(&Machine, &Driver) -> Result<(), String>;
 
@@ -26,7 +26,7 @@ struct Outcome {
     problems: Vec<Problem>,
 }
 
-pub(super) fn all(sweep: &Sweep, scenario: Scenario<'_>) -> TestResult<SweepReport> {
+pub(super) fn all(sweep: &Sweep, scenario: Scenario<'_>) -> Result<SweepReport, SweepError> {
     let mut progress = Progress::new();
     let note = Plan::new().rule(Rule::on(Calls::all()));
     let first = once(sweep, scenario, Failing::Nothing, note, None)?;
@@ -60,7 +60,7 @@ fn each(
     usual: &Change,
     report: &mut SweepReport,
     progress: &mut Progress,
-) -> TestResult {
+) -> Result<(), SweepError> {
     let after = sweep.after_effect.then_some(Failing::AfterEffect);
     let from_here = sweep.from_here.then_some(Failing::FromHere);
     for (number, function) in (1_u64..).zip(calls) {
@@ -103,8 +103,8 @@ fn once(
     failing: Failing,
     plan: Plan,
     usual: Option<&Change>,
-) -> TestResult<Outcome> {
-    // The report says what is found; nobody else has to be told.
+) -> Result<Outcome, SweepError> {
+    // Findings are in the report, and need no warnings.
     let checks = Checks::report().on_finding(|_| {});
     let builder = Machine::builder().topology(sweep.topology.clone()).mode(sweep.mode);
     let machine = builder.patience(sweep.patience).checks(checks).start()?;
@@ -131,12 +131,7 @@ fn once(
     Ok(Outcome { fired, left_to_contexts: run.left_to_contexts(), problems })
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
-}
-
-/// Says how far a sweep is, if it takes long.
+/// Progress of a sweep, printed if it takes long.
 struct Progress {
     began: Instant,
     said: Instant,
@@ -148,7 +143,7 @@ impl Progress {
         Self { began: now, said: now }
     }
 
-    #[expect(clippy::print_stderr, reason = "whoever waits wants to know for what")]
+    #[expect(clippy::print_stderr, reason = "the progress of a long test, which the test runner shows")]
     fn tell(&mut self, call: u64, calls: usize) {
         if self.said.elapsed() >= QUIET {
             self.said = Instant::now();

@@ -29,6 +29,7 @@
 
 mod checks;
 mod codes;
+mod error;
 mod excuse;
 mod probe;
 mod report;
@@ -43,29 +44,33 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
 use warploom_sys::types::CUresult;
 
+pub use self::error::SweepError;
 pub use self::report::{Failing, Problem, SweepFailure, SweepReport};
 
 /// A fault sweep and its settings; see the [module](self).
 ///
 /// ```
-/// use warploom_testkit::sweep::Sweep;
-/// use warploom_testkit::{TestResult, call};
-/// use warploom_testkit::{driver::Driver, sim};
+/// use warploom_test::driver::{self, Driver};
+/// use warploom_test::sim;
+/// use warploom_test::sweep::Sweep;
 ///
 /// /// Allocates twice, and forgets the first allocation if there is no second.
-/// fn forgetful(_: &sim::Machine, driver: &Driver) -> TestResult {
+/// fn forgetful(_: &sim::Machine, driver: &Driver) -> driver::Result<()> {
 ///     let (mut context, mut first, mut second) = (std::ptr::null_mut(), 0, 0);
-///     call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
-///     let both = call!(driver.cuMemAlloc_v2(&mut first, 64)).and_then(|()| call!(driver.cuMemAlloc_v2(&mut second, 64)));
-///     if both.is_ok() {
-///         call!(driver.cuMemFree_v2(second))?;
-///         call!(driver.cuMemFree_v2(first))?;
+///     // SAFETY: each pointer is to a variable of this function.
+///     unsafe {
+///         driver.cuCtxCreate_v2(&mut context, 0, 0)?;
+///         let both = driver.cuMemAlloc_v2(&mut first, 64).and_then(|()| driver.cuMemAlloc_v2(&mut second, 64));
+///         if both.is_ok() {
+///             driver.cuMemFree_v2(second)?;
+///             driver.cuMemFree_v2(first)?;
+///         }
+///         driver.cuCtxDestroy_v2(context)?;
+///         both
 ///     }
-///     call!(driver.cuCtxDestroy_v2(context))?;
-///     Ok(both?)
 /// }
 ///
-/// # fn main() -> TestResult {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let report = Sweep::new(sim::topology::Topology::preset("h200")?).try_run(forgetful)?;
 /// assert_eq!(report.calls.len(), 6);
 /// let found = report.failures.iter().find(|failure| failure.call == 3).ok_or("the second allocation")?;
@@ -164,11 +169,11 @@ impl Sweep {
     ///
     /// # Errors
     ///
-    /// The machine did not start.
+    /// The machine or its driver did not start.
     pub fn try_run<D: From<Driver>, E: fmt::Display>(
         self,
         scenario: impl Fn(&Machine, &D) -> Result<(), E>,
-    ) -> crate::TestResult<SweepReport> {
+    ) -> Result<SweepReport, SweepError> {
         runs::all(&self, &|machine, driver| {
             scenario(machine, &driver.clone().into()).map_err(|error| error.to_string())
         })
@@ -188,11 +193,11 @@ pub fn sweep<D: From<Driver>, E: fmt::Display>(
 ///
 /// # Errors
 ///
-/// The machine did not start.
+/// The machine or its driver did not start.
 pub fn try_sweep<D: From<Driver>, E: fmt::Display>(
     topology: Topology,
     scenario: impl Fn(&Machine, &D) -> Result<(), E>,
-) -> crate::TestResult<SweepReport> {
+) -> Result<SweepReport, SweepError> {
     Sweep::new(topology).try_run(scenario)
 }
 

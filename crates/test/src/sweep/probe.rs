@@ -1,4 +1,5 @@
 //! Probe of a machine that must still be usable.
+#![expect(unsafe_code, reason = "calls driver functions with pointers to variables of its own")]
 
 use std::ptr::null_mut;
 
@@ -6,7 +7,15 @@ use warploom_driver::{Driver, Error};
 use warploom_sys::types::CUresult;
 
 use super::report::Failing;
-use crate::call;
+
+/// Calls a driver function.
+macro_rules! call {
+    ($driver:ident . $function:ident ( $($argument:expr),* $(,)? )) => {
+        // SAFETY: pointers are to variables of the calling function, which it has for the whole call, and
+        // memory is used only while it is allocated.
+        unsafe { $driver.$function($($argument),*) }
+    };
+}
 
 type Answer = Result<(), Error>;
 
@@ -89,10 +98,14 @@ mod tests {
     use warploom_sys::Function;
 
     use super::*;
-    use crate::{Primary, TestResult, open};
+
+    type TestResult<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
     fn machine() -> TestResult<(Machine, Driver)> {
-        open(Topology::preset("pcie-pair")?, Mode::Sync)
+        let machine = Machine::builder().topology(Topology::preset("pcie-pair")?).mode(Mode::Sync).start()?;
+        let driver = Driver::open(&machine)?;
+        driver.initialize()?;
+        Ok((machine, driver))
     }
 
     #[test]
@@ -107,13 +120,14 @@ mod tests {
     #[test]
     fn a_poisoned_device_passes_and_one_that_fails_now_and_then_does_not() -> TestResult {
         let (machine, driver) = machine()?;
-        let primary = Primary::of(&driver, 1)?;
+        let mut context = null_mut();
+        call!(driver.cuDevicePrimaryCtxRetain(&mut context, 1))?;
+        call!(driver.cuCtxSetCurrent(context))?;
         let code = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
         let poison = machine.inject(Plan::new().rule(Rule::on(Function::cuCtxSynchronize).poison(code)))?;
         assert!(call!(driver.cuCtxSynchronize()).is_err());
         drop(poison);
         probe(&driver, 2, Failing::Once)?;
-        std::mem::forget(primary);
         let once = Plan::new().rule(Rule::on(Function::cuMemAlloc_v2).nth(1).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY));
         let _scope = machine.inject(once)?;
         let error = probe(&driver, 2, Failing::Once).expect_err("the second allocation succeeds");
