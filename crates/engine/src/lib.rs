@@ -1,8 +1,8 @@
 //! Ordered work: ops with explicit predecessors, and the ways to run them.
 //!
-//! The engine of warploom's simulated driver. It knows no CUDA: a user brings the [`Work`] that ops do and
-//! the [`State`] that they change, and gets queues, executors, waiting, reproducible orders and
-//! happens-before.
+//! Enqueue work, and run it by threads or in an order that a seed repeats ([the program below](#example)). This
+//! is the engine of warploom's simulated driver, without CUDA: a user brings the [`Work`] of ops and the
+//! [`State`] that they change, and gets queues, executors, waiting, reproducible orders and happens-before.
 //!
 //! Every enqueued piece of work is an [`Op`]. It waits for its predecessors (the op before it in its
 //! [`Queue`], and any others that it was enqueued behind) and then it is *ready*. The [`Mode`] chooses which
@@ -15,7 +15,7 @@
 //!                                                  └─ parked ◀┘   nothing to do until memory changes
 //! ```
 //!
-//! | type | what it is |
+//! | type | contents |
 //! |---|---|
 //! | [`Engine`] | the unfinished ops, their queues, and the choice of the next one |
 //! | [`Runner`] | the lock around the user's state; executor threads; waits that report deadlocks instead of hanging |
@@ -25,6 +25,8 @@
 //! Work runs with the state unlocked; everything else happens under the lock. A *hub* is a queue that is
 //! ordered against all of its *spokes*, in both directions (CUDA's legacy default stream is one). Virtual
 //! time is a number that each op's end is booked with; an op starts no earlier than its predecessors ended.
+//!
+//! # Example
 //!
 //! ```
 //! use std::sync::Arc;

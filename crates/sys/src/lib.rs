@@ -1,6 +1,18 @@
 //! The CUDA driver's C types and the one list of its functions; no behaviour.
 //!
-//! Everything here is what `cuda.h` declares, under the names it has there:
+//! Name a function or a status code of the driver without linking to it:
+//!
+//! ```
+//! use warploom_sys::Function;
+//! use warploom_sys::types::CUresult;
+//!
+//! assert_eq!(Function::cuMemAlloc_v2.to_string(), "cuMemAlloc_v2");
+//! assert!(Function::ALL.len() > 400);
+//! assert_eq!(CUresult::CUDA_ERROR_OUT_OF_MEMORY.0, 2);
+//! assert_eq!(CUresult(9999).0, 9999); // a code of a newer driver is a value, too
+//! ```
+//!
+//! Names are those of `cuda.h`:
 //!
 //! - [`types`]: structs, newtype enums and constants. Enums are open: a code that a newer driver invents is a
 //!   value like any other.

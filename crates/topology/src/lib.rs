@@ -1,5 +1,16 @@
 //! Descriptions of simulated machines: devices, the links between them, NUMA nodes and the driver's version.
 //!
+//! Describe a machine, change it, and write it down as a TOML file:
+//!
+//! ```
+//! use warploom_topology::Topology;
+//!
+//! let machine = Topology::preset("dgx-h100")?;
+//! assert_eq!(machine.devices.len(), 8);
+//! assert_eq!(Topology::from_toml(&machine.to_toml())?, machine);
+//! # Ok::<(), warploom_topology::TopologyError>(())
+//! ```
+//!
 //! A [`Topology`] is plain data, fixed before a machine starts. This crate knows no driver behaviour; the
 //! simulator reads the description. It holds
 //!
@@ -13,15 +24,6 @@
 //! A topology comes from a preset by name ([`Topology::preset`]), a builder ([`Topology::builder`]), or a
 //! TOML file ([`Topology::from_toml`], where the format is described). All three check the same limits. After
 //! changing the fields of a finished topology, ask [`Topology::check`] again.
-//!
-//! ```
-//! use warploom_topology::Topology;
-//!
-//! let machine = Topology::preset("dgx-h100")?;
-//! assert_eq!(machine.devices.len(), 8);
-//! assert_eq!(Topology::from_toml(&machine.to_toml())?, machine);
-//! # Ok::<(), warploom_topology::TopologyError>(())
-//! ```
 //!
 //! The reader for TOML texts that reports exact places ([`text`]) is public, because fault plans are read
 //! with it, too.

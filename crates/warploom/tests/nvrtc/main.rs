@@ -6,6 +6,7 @@ mod compile;
 mod disk;
 mod disk_trust;
 mod driver_link;
+mod example;
 mod failures;
 mod fake;
 mod fake_link;
