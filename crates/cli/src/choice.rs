@@ -9,10 +9,36 @@ use warploom_sim::topology::{Topology, TopologyError};
 use warploom_sim::trace::Trace;
 use warploom_sim::{Machine, MachineBuilder};
 
+use crate::failure::Failure;
 use crate::report::{DriverKind, DriverReport};
 
 /// The machine that stands in for a missing driver: four GPUs, each joined to each.
 const STAND_IN: &str = "hgx-a100-4";
+
+/// Options that choose a driver, for the commands that use one.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct DriverArgs {
+    /// Use a simulated machine: a preset, or a topology file (a path, or a name that ends in .toml)
+    #[arg(long, value_name = "NAME")]
+    machine: Option<MachineName>,
+    /// Use the system's driver, or fail; without either, a machine is simulated if there is no driver
+    #[arg(long, conflicts_with = "machine")]
+    system: bool,
+}
+
+impl DriverArgs {
+    pub(crate) fn is_given(&self) -> bool {
+        self.system || self.machine.is_some()
+    }
+
+    pub(crate) fn choice(&self) -> Choice {
+        match &self.machine {
+            Some(name) => Choice::Machine(name.clone()),
+            None if self.system => Choice::System,
+            None => Choice::Any,
+        }
+    }
+}
 
 /// The driver that the command line selects.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +50,7 @@ pub(crate) enum Choice {
 }
 
 /// A preset, or a topology file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MachineName(OsString);
 
 impl From<OsString> for MachineName {
@@ -37,11 +63,19 @@ impl MachineName {
     /// The machine it names. A path with a folder, or a name that ends in `.toml`, is a file; any other name
     /// is a preset.
     pub(crate) fn topology(&self) -> Result<Topology, TopologyError> {
+        if self.is_path() { Topology::from_toml_file(&self.0) } else { Topology::preset(&self.text()) }
+    }
+
+    fn is_path(&self) -> bool {
         let path = Path::new(&self.0);
-        if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
-            return Topology::from_toml_file(path);
-        }
-        Topology::preset(&self.text())
+        path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1
+    }
+
+    /// The name for a program that may run in another folder: a path is made absolute.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn resolved(&self) -> OsString {
+        let absolute = std::path::absolute(&self.0).ok().filter(|_| self.is_path());
+        absolute.map_or_else(|| self.0.clone(), OsString::from)
     }
 
     pub(crate) fn text(&self) -> String {
@@ -57,13 +91,15 @@ pub(crate) struct Opened {
     pub(crate) machine: Option<Machine>,
 }
 
-type Failure = Box<dyn std::error::Error>;
-
 impl Choice {
     pub(crate) fn open(&self) -> Result<Opened, Failure> {
-        let machine = Machine::builder();
+        self.open_on(Machine::builder())
+    }
+
+    /// Opens the driver; a simulated machine has the settings of the builder.
+    pub(crate) fn open_on(&self, machine: MachineBuilder) -> Result<Opened, Failure> {
         match self {
-            Choice::System => system().map_err(Failure::from),
+            Choice::System => system().map_err(no_driver),
             Choice::Machine(name) => simulated(machine, &name.text(), name.topology()?, None),
             Choice::Any => {
                 system().or_else(|error| simulated(machine, STAND_IN, Topology::preset(STAND_IN)?, Some(error)))
@@ -100,6 +136,11 @@ fn simulated(
     let kind = DriverKind::Simulated { machine: name.to_owned() };
     let report = DriverReport::new(&driver, kind, instead_of.map(because));
     Ok(Opened { driver, report, machine: Some(machine) })
+}
+
+/// The failure of `--system`.
+fn no_driver(error: warploom::Error) -> Failure {
+    Failure::new(error).hint("`warploom doctor` says what is missing; --machine NAME uses a simulated machine")
 }
 
 /// The reason for not using the system's driver; short if there is none.

@@ -1,39 +1,63 @@
 //! The `warploom` command.
 //!
 //! ```text
-//! args ─▶ choice: which driver ─▶ commands/<name>: ask it ─▶ report: the data ─▶ human: its text, or JSON
-//!                                 └─▶ dot: graphs in files, and their pictures
+//! command_line ─▶ choice: which driver ─▶ commands/<name>: ask it ─▶ report: the data ─▶ human: its text, or JSON
+//!                                         ├─▶ dot: graphs in files, and their pictures
+//!                                         ├─▶ picture: values as PNG, PGM and PPM files
+//!                                         └─▶ plot: measurements as SVG
 //! ```
 
-mod args;
 mod choice;
+mod command_line;
 mod commands;
 mod dot;
+mod failure;
 mod human;
+#[cfg(target_os = "linux")]
+mod libraries;
+mod picture;
+mod plot;
 mod report;
+mod session;
+mod svg;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
-use crate::commands::Output;
-use crate::human::Style;
+use clap::Parser as _;
 
-/// The exit code of a command line that cannot be understood.
-const MISUSE: u8 = 2;
+use crate::command_line::CommandLine;
+use crate::failure::{Failure, code};
+use crate::human::Style;
+use crate::session::{Output, Session};
 
 fn main() -> ExitCode {
-    let arguments = match args::parse(lexopt::Parser::from_env()) {
-        Ok(arguments) => arguments,
-        Err(error) => return complain(&format!("{error}; `warploom --help` lists what there is"), MISUSE),
+    let done = match CommandLine::try_parse() {
+        Ok(line) => run(line),
+        // Help and version are "errors" that go to standard output.
+        Err(error) if !error.use_stderr() => Ok(Output::text(error.to_string())),
+        Err(error) => {
+            complain(error.to_string().trim_start_matches("error: ").trim_end());
+            return ExitCode::from(code::MISUSE);
+        }
     };
-    match commands::run(&arguments, Style::of_stdout()) {
-        Ok(Output { text, success }) => match write(&text) {
-            Ok(()) if success => ExitCode::SUCCESS,
-            Ok(()) => ExitCode::FAILURE,
-            Err(error) => complain(&format!("the output could not be written: {error}"), 1),
-        },
-        Err(error) => complain(&error.to_string(), 1),
-    }
+    let written = done.and_then(|Output { text, code }| match write(&text) {
+        Ok(()) => Ok(code),
+        Err(error) => Err(Failure::new(format_args!("the output could not be written: {error}"))),
+    });
+    ExitCode::from(written.unwrap_or_else(|Failure { message, hint, code }| {
+        complain(&message);
+        if let Some(hint) = hint {
+            complain(&format!("hint: {hint}"));
+        }
+        code
+    }))
+}
+
+fn run(line: CommandLine) -> Result<Output, Failure> {
+    let (json, style) = (line.json, Style::of_stdout(line.color));
+    let (command, driver) = line.into_command()?;
+    command.as_run().run(&Session { json, style, driver })
 }
 
 /// Prints a text; a reader that has seen enough is no failure.
@@ -46,7 +70,6 @@ fn write(text: &str) -> std::io::Result<()> {
 }
 
 #[expect(clippy::print_stderr, reason = "the one place where the command complains")]
-fn complain(message: &str, code: u8) -> ExitCode {
+fn complain(message: &str) {
     eprintln!("warploom: {message}");
-    ExitCode::from(code)
 }

@@ -6,7 +6,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn warploom(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_warploom")).args(arguments).output().expect("the command starts")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(arguments).env_remove("COLUMNS").env_remove("NO_COLOR").output().expect("the command starts")
 }
 
 /// Standard output of a command that succeeds.
@@ -64,6 +65,17 @@ fn a_tour_leaves_a_timeline_behind() {
     assert!(events.iter().any(|event| event["name"].as_str().is_some_and(|name| name.starts_with("copy "))));
     let (code, said) = complains(&["--timeline", "/absent/timeline.json"]);
     assert!(code == Some(1) && said.contains("/absent/timeline.json"), "{said}");
+}
+
+#[test]
+fn a_tour_leaves_a_page_behind() {
+    let file = File::new("tour.html", "");
+    let tour = json(&["tour", "--json", "--html", file.path()]);
+    assert_eq!(tour["passed"], Value::Bool(true), "{tour}");
+    let page = std::fs::read_to_string(file.path()).expect("it was written");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("mandelbrot") && page.ends_with("</html>\n"));
+    let (code, said) = complains(&["tour", "--html", "/absent/tour.html"]);
+    assert!(code == Some(1) && said.contains("/absent/tour.html"), "{said}");
 }
 
 #[test]
@@ -261,12 +273,78 @@ fn missing_things_are_named() {
 fn a_command_line_that_makes_no_sense_is_refused_with_code_2() {
     let (code, complaint) = complains(&["--fast"]);
     assert_eq!(code, Some(2));
-    assert_eq!(complaint, "warploom: invalid option '--fast'; `warploom --help` lists what there is\n");
+    assert!(complaint.starts_with("warploom: unexpected argument '--fast' found\n"), "{complaint}");
+    assert!(complaint.contains("Usage: warploom [OPTIONS] [COMMAND]"), "{complaint}");
+    for arguments in [
+        &["topology", "--svg", "--json"][..],
+        &["--json", "topology", "--dot"],
+        &["machine", "h200", "--toml", "--json"],
+    ] {
+        let (code, complaint) = complains(arguments);
+        assert!(code == Some(2) && complaint.contains("exclude each other"), "{complaint}");
+        assert!(complaint.ends_with("warploom: hint: leave one out\n"), "{complaint}");
+    }
+}
+
+#[test]
+fn a_misspelled_command_gets_the_nearest() {
+    let (code, complaint) = complains(&["topolgy"]);
+    assert_eq!(code, Some(2));
+    assert!(complaint.contains("unrecognized subcommand 'topolgy'") && complaint.contains("'topology'"), "{complaint}");
 }
 
 #[test]
 fn help_and_version_are_there() {
     assert_eq!(prints(&["help"]), prints(&["--help"]));
     assert!(prints(&["-h"]).contains("\n  tour "));
+    assert!(prints(&["--help"]).contains("\nExit codes:\n  0 "));
+    assert!(prints(&["help", "graph"]).contains("\nExamples:\n  warploom graph step.dot "));
     assert_eq!(prints(&["--version"]), format!("warploom {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn colour_is_chosen_by_option() {
+    assert!(prints(&["presets", "--color", "always"]).starts_with("\x1b[1m"));
+    for when in ["auto", "never"] {
+        assert!(!prints(&["presets", "--color", when]).contains('\x1b'), "{when}");
+    }
+}
+
+#[test]
+fn tables_fit_the_width_of_the_output() {
+    let output = Command::new(env!("CARGO_BIN_EXE_warploom")).arg("presets").env("COLUMNS", "60").output();
+    let text = String::from_utf8(output.expect("the command starts").stdout).expect("output is UTF-8");
+    assert!(text.lines().skip(1).all(|line| line.chars().count() <= 60), "{text}");
+    assert!(prints(&["presets"]).lines().any(|line| line.chars().count() > 60), "lines are whole without a terminal");
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    for (shell, part) in
+        [("bash", "warploom__subcmd__topology"), ("zsh", "#compdef warploom"), ("fish", "-a \"topology\"")]
+    {
+        let script = prints(&["completions", shell]);
+        assert!(script.contains(part), "{shell}: {script}");
+        assert_eq!(json(&["completions", shell, "--json"])["script"], script);
+    }
+    let (code, complaint) = complains(&["completions", "dos"]);
+    assert!(code == Some(2) && complaint.contains("bash"), "{complaint}");
+}
+
+#[test]
+fn manual_pages_are_printed_or_written() {
+    let page = prints(&["man", "graph"]);
+    assert!(page.contains(".TH warploom-graph 1") && page.contains("step.dot"), "{page}");
+    assert!(prints(&["man"]).contains("warploom\\-topology(1)"));
+    let folder = std::env::temp_dir().join(format!("warploom-man-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+    let written = prints(&["man", "--folder", folder.to_str().expect("a plain name")]);
+    let files: Vec<PathBuf> = written.lines().map(PathBuf::from).collect();
+    let all_there = files.iter().all(|file| file.is_file());
+    std::fs::remove_dir_all(&folder).expect("it is there");
+    assert!(all_there && files.contains(&folder.join("warploom-devices.1")), "{written}");
+    let (code, complaint) = complains(&["man", "flying"]);
+    assert!(code == Some(2) && complaint.contains("there are tour, "), "{complaint}");
+    let (code, complaint) = complains(&["man", "--folder", "/absent"]);
+    assert!(code == Some(1) && complaint.contains("/absent/warploom.1"), "{complaint}");
 }

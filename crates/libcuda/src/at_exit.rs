@@ -3,7 +3,7 @@
 //! The loader runs it after the program's own exit handlers and after the destructors of what was linked
 //! against the library, so that late calls are counted, too. Nothing is torn down, and a call that comes
 //! later still is answered. A process that ends without exiting (`_exit`, a signal, `abort`) leaves nothing
-//! behind.
+//! behind but the journal of its start and findings.
 #![expect(unsafe_code, reason = "places a function where the loader looks for what to run in the end")]
 
 use std::fs::File;
@@ -46,15 +46,27 @@ fn leave(process: &Process) {
                 if is_json { Ok(serde_json::to_writer_pretty(file, &report)?) } else { write!(file, "{report}") }
             });
         }
+        None if process.journal.is_some() => {}
         None => {
             report::leaks(process).iter().for_each(complain);
             process.machine.advice().iter().flat_map(|advice| advice.lines()).for_each(complain);
         }
     }
+    if let Some(journal) = &process.journal {
+        journal.end(&Report::of(process));
+    }
     if let Some(template) = &process.settings.timeline
         && let Some(timeline) = process.machine.timeline()
     {
         write_file("timeline", &template.path(id), |file| timeline.write_chrome(file));
+    }
+    if let Some(folder) = &process.settings.record
+        && let Some(mut record) = process.machine.record_at_end()
+    {
+        record.machine.name.clone_from(&process.settings.name);
+        if let Err(error) = record.write_into(folder) {
+            complain(format_args!("the record could not be written into {}: {error}", folder.display()));
+        }
     }
 }
 

@@ -10,7 +10,9 @@
 //! | [`CHECK_KERNELS_VARIABLE`] | what is looked for among threads of kernels: `all`, `none`, or some of `shared,global,uninitialised,barriers` |
 //! | [`FAULTS_VARIABLE`] | what goes wrong on it: a plan in TOML, or the path of one |
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
+//! | [`RUN_VARIABLE`] | a folder in which each process leaves a journal: its start, findings as they are found, a report at exit |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
+//! | [`RECORD_VARIABLE`] | a folder, into which the process writes its record when it exits, for an HTML page |
 //! | [`HOST_MEMORY_VARIABLE`] | host memory for simulated memory, such as `16G`; without it, half |
 //! | [`MODE_VARIABLE`] | the order of work: `threads`, or the same in each run: `eager`, `lazy`, `sync`, `seeded:7` |
 //! | [`WORKERS_VARIABLE`] | how many threads run the blocks of a kernel; without it, as many as there are processors |
@@ -19,7 +21,7 @@
 //!   program ─▶ exports: one C function per row of the list ─▶ process: the machine's functions ─▶ warploom-sim
 //!                │                                               │
 //!              lookup: cuGetProcAddress hands out the exports    └─▶ settings: the environment
-//!   exit    ─▶ at_exit ─▶ report, timeline
+//!   exit    ─▶ at_exit ─▶ report, timeline, record, journal
 //! ```
 //!
 //! Every function that `warploom-sys` lists is exported, under its own name and, where stream 0 can mean the
@@ -32,6 +34,7 @@ mod at_exit;
 mod complaint;
 mod exports;
 mod faults;
+mod journal;
 mod lookup;
 mod machine;
 mod process;
@@ -40,6 +43,6 @@ mod settings;
 
 pub use faults::FAULTS_VARIABLE;
 pub use settings::{
-    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, HOST_MEMORY_VARIABLE, MACHINE_VARIABLE, MODE_VARIABLE, REPORT_VARIABLE,
-    TIMELINE_VARIABLE, WORKERS_VARIABLE,
+    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, HOST_MEMORY_VARIABLE, MACHINE_VARIABLE, MODE_VARIABLE, RECORD_VARIABLE,
+    REPORT_VARIABLE, RUN_VARIABLE, TIMELINE_VARIABLE, WORKERS_VARIABLE,
 };

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::mem::transmute;
 use std::panic::catch_unwind;
 use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use warploom_sys::{DriverTable, Function};
 
 use crate::complaint::complain;
 use crate::faults::FAULTS_VARIABLE;
+use crate::journal::Journal;
 use crate::machine;
 use crate::settings::Settings;
 
@@ -25,6 +27,8 @@ pub(crate) struct Process {
     /// The functions in which it is the per-thread one.
     pub(crate) per_thread: DriverTable,
     pub(crate) settings: Settings,
+    /// The journal, if the process is part of a run.
+    pub(crate) journal: Option<Arc<Journal>>,
     pub(crate) machine: Machine,
 }
 
@@ -79,8 +83,15 @@ fn start_once() -> Option<&'static Process> {
 
 fn start() -> Started {
     let settings = Settings::read(|variable| std::env::var_os(variable)).map_err(complain).ok()?;
-    match machine::start(&settings) {
-        Ok(machine) => Some(Process::of(machine, settings)),
+    let journal = settings.run.as_ref().and_then(|folder| match Journal::create(folder, &settings) {
+        Ok(journal) => Some(Arc::new(journal)),
+        Err(error) => {
+            complain(format_args!("no journal can be written in {}: {error}", folder.display()));
+            None
+        }
+    });
+    match machine::start(&settings, journal.clone()) {
+        Ok(machine) => Some(Process::of(machine, settings, journal)),
         Err(StartError::Faults(error)) => {
             complain(format_args!("{FAULTS_VARIABLE}: the plan does not fit the machine: {error}"));
             None
@@ -109,8 +120,8 @@ macro_rules! resolve {
 warploom_sys::for_each_function!(resolve);
 
 impl Process {
-    fn of(machine: Machine, settings: Settings) -> Self {
-        Self { legacy: table(&machine, false), per_thread: table(&machine, true), settings, machine }
+    fn of(machine: Machine, settings: Settings, journal: Option<Arc<Journal>>) -> Self {
+        Self { legacy: table(&machine, false), per_thread: table(&machine, true), settings, journal, machine }
     }
 }
 
@@ -133,7 +144,7 @@ mod tests {
     #[test]
     fn a_function_is_there_for_both_default_streams_or_for_neither() -> Result<(), Box<dyn std::error::Error>> {
         let settings = Settings::read(|_| None).map_err(|error| error.to_string())?;
-        let process = Process::of(machine::start(&settings)?, settings);
+        let process = Process::of(machine::start(&settings, None)?, settings, None);
         let (legacy, per_thread) = (process.legacy.cuStreamSynchronize, process.per_thread.cuStreamSynchronize);
         assert!(legacy.zip(per_thread).is_some_and(|(one, other)| !std::ptr::fn_addr_eq(one, other)));
         assert_eq!(differences(&process), [""; 0]);

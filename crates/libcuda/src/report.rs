@@ -42,6 +42,11 @@ impl Report {
             advice: machine.advice(),
         }
     }
+
+    /// The findings as people read them.
+    pub(crate) fn finding_texts(&self) -> Vec<String> {
+        self.findings.iter().map(ToString::to_string).collect()
+    }
 }
 
 /// Resources that were never freed or destroyed. The machine is never dropped, so it does not report them

@@ -22,6 +22,11 @@ pub const CHECK_KERNELS_VARIABLE: &str = "WARPLOOM_CHECK_KERNELS";
 pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
 /// The environment variable that says where a timeline goes when the process exits.
 pub const TIMELINE_VARIABLE: &str = "WARPLOOM_TIMELINE";
+/// The environment variable for the folder into which the process writes its record when it exits.
+pub const RECORD_VARIABLE: &str = "WARPLOOM_RECORD";
+
+/// The environment variable for the folder of a run, in which each process leaves a journal.
+pub const RUN_VARIABLE: &str = "WARPLOOM_RUN";
 
 /// The environment variable for the order in which work runs.
 pub const MODE_VARIABLE: &str = "WARPLOOM_MODE";
@@ -46,6 +51,10 @@ pub(crate) struct Settings {
     pub(crate) faults: Plan,
     pub(crate) report: Option<Destination>,
     pub(crate) timeline: Option<Template>,
+    /// The folder of the run.
+    pub(crate) run: Option<PathBuf>,
+    /// The folder for the record, as an absolute path.
+    pub(crate) record: Option<PathBuf>,
     pub(crate) mode: Mode,
     pub(crate) workers: Option<NonZeroUsize>,
     /// The limit of host memory, in bytes.
@@ -146,6 +155,17 @@ impl Settings {
             }),
             _ => Template::new(TIMELINE_VARIABLE, value, "a path"),
         });
+        let record = value(RECORD_VARIABLE).map(|value| match std::path::absolute(&value) {
+            Ok(path) if !path.exists() || path.is_dir() => Ok(path),
+            Ok(_) => {
+                let problem = "that is a file; allowed is a folder".to_owned();
+                Err(SettingError { variable: RECORD_VARIABLE, value, problem })
+            }
+            Err(error) => {
+                let problem = format!("{error}; allowed is a folder");
+                Err(SettingError { variable: RECORD_VARIABLE, value, problem })
+            }
+        });
         let mode = value(MODE_VARIABLE).map_or(Ok(Mode::Threads), |value| {
             mode(&value.to_string_lossy()).ok_or_else(|| SettingError {
                 variable: MODE_VARIABLE,
@@ -168,9 +188,17 @@ impl Settings {
                 Err(SettingError { variable: HOST_MEMORY_VARIABLE, value, problem })
             }
         });
+        let run = value(RUN_VARIABLE).map(|value| {
+            std::path::absolute(&value).map_err(|error| SettingError {
+                variable: RUN_VARIABLE,
+                value,
+                problem: format!("{error}; allowed is a folder"),
+            })
+        });
+        let run = run.transpose()?;
         let (report, timeline, workers) = (report.transpose()?, timeline.transpose()?, workers.transpose()?);
-        let host_memory = host_memory.transpose()?;
-        Ok(Self { name, topology, check, kernels, faults, report, timeline, mode, workers, host_memory })
+        let (host_memory, record) = (host_memory.transpose()?, record.transpose()?);
+        Ok(Self { name, topology, check, kernels, faults, report, timeline, run, record, mode, workers, host_memory })
     }
 }
 
@@ -277,10 +305,16 @@ mod tests {
     fn without_variables_it_is_one_device_and_nothing_is_left_behind() -> Result<(), String> {
         for settings in [
             read(&[])?,
-            read(&[(MACHINE_VARIABLE, ""), (CHECK_VARIABLE, ""), (REPORT_VARIABLE, ""), (TIMELINE_VARIABLE, "")])?,
+            read(&[
+                (MACHINE_VARIABLE, ""),
+                (CHECK_VARIABLE, ""),
+                (REPORT_VARIABLE, ""),
+                (TIMELINE_VARIABLE, ""),
+                (RECORD_VARIABLE, ""),
+            ])?,
         ] {
             assert_eq!((settings.topology.devices.len(), settings.name.as_str()), (1, "h200"));
-            assert!(settings.report.is_none() && settings.timeline.is_none());
+            assert!(settings.report.is_none() && settings.timeline.is_none() && settings.record.is_none());
             assert_eq!((settings.check, settings.workers), (Check::Pointers, None));
         }
         Ok(())
@@ -308,6 +342,7 @@ mod tests {
             (REPORT_VARIABLE, "folder/", "allowed is a path, `-` or `stderr`"),
             (TIMELINE_VARIABLE, "folder/", "allowed is a path"),
             (TIMELINE_VARIABLE, "-", "allowed is a path"),
+            (RECORD_VARIABLE, "/dev/null", "that is a file; allowed is a folder"),
             (WORKERS_VARIABLE, "0", "allowed is a number from 1 on"),
             (WORKERS_VARIABLE, "all", "allowed is a number from 1 on"),
             (HOST_MEMORY_VARIABLE, "half", "allowed is a number of bytes"),
@@ -359,6 +394,9 @@ mod tests {
         let here = std::env::current_dir().map_err(|error| error.to_string())?;
         let timeline = read(&[(TIMELINE_VARIABLE, "t.json")])?.timeline.ok_or("it is set")?;
         assert_eq!(timeline.path(1), here.join("t.json"));
+        for folder in ["records", "records/"] {
+            assert_eq!(read(&[(RECORD_VARIABLE, folder)])?.record, Some(here.join("records")));
+        }
         Ok(())
     }
 }

@@ -2,8 +2,36 @@
 
 use warploom::{Device, NumaId, Result};
 
-use crate::choice::Opened;
+use super::Run;
+use crate::choice::{DriverArgs, Opened};
+use crate::failure::Failure;
+use crate::human;
 use crate::report::{DeviceReport, DevicesReport};
+use crate::session::{Output, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom devices                              of the system's driver, else of a simulated machine
+  warploom devices --machine dgx-h100 --json    of a simulated machine, for programs";
+
+/// Arguments of `warploom devices`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    driver: DriverArgs,
+}
+
+impl Run for Args {
+    fn driver(&self) -> Option<&DriverArgs> {
+        Some(&self.driver)
+    }
+
+    fn run(&self, session: &Session) -> Result<Output, Failure> {
+        let devices = report(&session.choice(&self.driver).open()?)?;
+        session.show(&devices, |style| human::devices(&devices, style))
+    }
+}
 
 pub(crate) fn report(opened: &Opened) -> Result<DevicesReport> {
     let devices = opened.driver.devices()?;

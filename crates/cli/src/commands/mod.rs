@@ -1,107 +1,92 @@
-//! One file per command: ask, and report.
+//! Commands, a file each: its arguments, and `run`.
+//!
+//! A command is added with a module, a variant of [`Command`] and a row of [`Command::as_run`].
 
+mod bench;
+mod completions;
 mod devices;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod graph;
 mod machine;
+mod man;
 mod presets;
+mod ptx;
+mod run;
+#[cfg(target_os = "linux")]
+mod sim;
+#[cfg(test)]
+mod sweep;
 mod topology;
-mod tour;
+pub(crate) mod tour;
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
-use std::path::Path;
+use clap::Subcommand;
 
-use serde::Serialize;
-use warploom_sim::Machine;
+use crate::choice::DriverArgs;
+use crate::failure::Failure;
+use crate::session::{Output, Session};
 
-use crate::args::{Arguments, Command, Format, HELP};
-use crate::choice::Opened;
-use crate::dot::Document;
-use crate::human::{self, Style};
-
-/// The text that a command prints, and its success.
-#[derive(Debug)]
-pub(crate) struct Output {
-    pub(crate) text: String,
-    pub(crate) success: bool,
+/// A command with its arguments. The first line of a variant is its line in the help.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what the library does, with every result checked (the default)
+    Tour(tour::Args),
+    /// Run a program on a simulated machine
+    #[cfg(target_os = "linux")]
+    Sim(sim::Args),
+    /// Show driver, libraries and permissions, and the next step for each that is missing
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Args),
+    /// List the devices and their peer access
+    Devices(devices::Args),
+    /// Show peer access between devices, their links and islands
+    Topology(topology::Args),
+    /// List the machines that can be simulated by name
+    Presets(presets::Args),
+    /// Check and show a machine: a preset, or a topology file
+    Machine(machine::Args),
+    /// List the nodes of a graph in a DOT file, as `GraphDef::write_dot` writes it
+    Graph(graph::Args),
+    /// Launch a kernel of a .cu or .ptx file, print its results, and check it
+    Run(run::Args),
+    /// Check a file with PTX: kernels, instructions, and refusals of a simulated driver
+    Ptx(ptx::Args),
+    /// Measure bandwidth between devices, host time of calls, and kernels
+    Bench(bench::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Print manual pages, or write them into a folder
+    Man(man::Args),
 }
 
-type Failure = Box<dyn std::error::Error>;
-
-/// Runs a command.
-pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure> {
-    let Arguments { command, driver, format, timeline, picture } = arguments;
-    match command {
-        Command::Help => Ok(Output { text: HELP.to_owned(), success: true }),
-        Command::Version => Ok(Output { text: format!("warploom {}\n", warploom::VERSION), success: true }),
-        Command::Presets => {
-            let presets = presets::report()?;
-            show(*format, &presets, || human::presets(&presets, style))
-        }
-        Command::Machine(name) => {
-            let topology = name.topology()?;
-            if *format == Format::Toml {
-                return Ok(Output { text: topology.to_toml(), success: true });
-            }
-            let machine = machine::report(&name.text(), &topology);
-            show(*format, &machine, || human::machine(&machine, style))
-        }
-        Command::Devices => {
-            let devices = devices::report(&driver.open()?)?;
-            show(*format, &devices, || human::devices(&devices, style))
-        }
-        Command::Topology => {
-            let opened = driver.open()?;
-            let topology = topology::probe(&opened)?;
-            match format {
-                Format::Dot => Ok(Output { text: topology.to_dot(), success: true }),
-                Format::Svg => Ok(Output { text: topology.to_svg(), success: true }),
-                _ => {
-                    let report = topology::report(&opened, &topology);
-                    show(*format, &report, || human::topology(&report, &topology, style))
-                }
-            }
-        }
-        Command::Graph(file) => {
-            let document = graph::read(file)?;
-            if let Some(path) = picture {
-                write_picture(&document, path)?;
-            }
-            let report = graph::report(&document);
-            show(*format, &report, || human::graph(&report, &document, style))
-        }
-        Command::Tour => {
-            let opened = if timeline.is_some() { driver.open_recording()? } else { driver.open()? };
-            if let Some(worked) = tour::work(&opened) {
-                return worked.map(|()| Output { text: String::new(), success: true });
-            }
-            let tour = tour::report(&opened);
-            if let Some(path) = timeline {
-                write_timeline(&opened, path).map_err(|error| format!("{}: {error}", path.display()))?;
-            }
-            if let (Some(path), Some(dot)) = (picture, tour.dot()) {
-                write_picture(&Document::parse(dot)?, path)?;
-            }
-            let output = show(*format, &tour, || human::tour(&tour, style))?;
-            Ok(Output { success: tour.passed, ..output })
+impl Command {
+    pub(crate) fn as_run(&self) -> &dyn Run {
+        match self {
+            Command::Tour(arguments) => arguments,
+            #[cfg(target_os = "linux")]
+            Command::Sim(arguments) => arguments,
+            #[cfg(target_os = "linux")]
+            Command::Doctor(arguments) => arguments,
+            Command::Devices(arguments) => arguments,
+            Command::Topology(arguments) => arguments,
+            Command::Presets(arguments) => arguments,
+            Command::Machine(arguments) => arguments,
+            Command::Graph(arguments) => arguments,
+            Command::Run(arguments) => arguments,
+            Command::Ptx(arguments) => arguments,
+            Command::Bench(arguments) => arguments,
+            Command::Completions(arguments) => arguments,
+            Command::Man(arguments) => arguments,
         }
     }
 }
 
-fn write_timeline(opened: &Opened, path: &Path) -> io::Result<()> {
-    let recorded = opened.machine.as_ref().and_then(Machine::timeline);
-    recorded.unwrap_or_default().write_chrome(BufWriter::new(File::create(path)?))
-}
+/// Arguments of a command that can be run.
+pub(crate) trait Run {
+    /// The choice of a driver, for commands that use one.
+    fn driver(&self) -> Option<&DriverArgs> {
+        None
+    }
 
-fn write_picture(document: &Document, path: &Path) -> Result<(), Failure> {
-    fs::write(path, document.to_svg()).map_err(|error| format!("{}: {error}", path.display()).into())
-}
-
-/// A report as its reader wants it.
-fn show(format: Format, report: &impl Serialize, human: impl FnOnce() -> String) -> Result<Output, Failure> {
-    let text = match format {
-        Format::Json => serde_json::to_string_pretty(report)? + "\n",
-        Format::Human | Format::Toml | Format::Dot | Format::Svg => human(),
-    };
-    Ok(Output { text, success: true })
+    fn run(&self, session: &Session) -> Result<Output, Failure>;
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::document::{Document, Graph, Node};
 use super::layout::{self, GraphLayout, Rectangle};
+use crate::svg::escaped;
 
 impl Document {
     /// The graphs as an SVG picture that needs nothing else: nodes as boxes, edges as arrows, and the graphs
@@ -110,23 +111,6 @@ fn colour(kind: &str) -> &'static str {
         "EMPTY" => "#ffffff",
         _ => "#f4c9b0",
     }
-}
-
-/// Text of an XML file. Characters that it cannot have are replaced.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' | '\t' => escaped.push(character),
-            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 fn put(text: &mut String, element: std::fmt::Arguments<'_>) {

@@ -7,12 +7,12 @@ use crate::report::{DeviceReport, DevicesReport, DriverKind, DriverReport};
 
 pub(crate) fn devices(report: &DevicesReport, style: Style) -> String {
     let heading = style.heading(&count(report.devices.len(), "device"));
-    format!("{heading} on {}\n{}", driver(&report.driver), body(report))
+    format!("{heading} on {}\n{}", driver(&report.driver), body(report, style))
 }
 
 /// Both tables.
-pub(super) fn body(report: &DevicesReport) -> String {
-    let mut text = table(&report.devices);
+pub(super) fn body(report: &DevicesReport, style: Style) -> String {
+    let mut text = table(&report.devices, style);
     if report.devices.len() > 1 {
         text += "\n  which can access whose memory (down: who, across: whose)\n";
         let mark = |accessor: usize, owner: usize| match report.can_access[accessor][owner] {
@@ -25,7 +25,7 @@ pub(super) fn body(report: &DevicesReport) -> String {
     text
 }
 
-pub(super) fn table(devices: &[DeviceReport]) -> String {
+pub(super) fn table(devices: &[DeviceReport], style: Style) -> String {
     let mut table = Table::new([
         ("#", Side::Right),
         ("name", Side::Left),
@@ -46,7 +46,7 @@ pub(super) fn table(devices: &[DeviceReport]) -> String {
             device.host_numa_node.map_or_else(|| "–".to_owned(), |node| node.to_string()),
         ]);
     }
-    table.render()
+    table.render(style)
 }
 
 /// A driver in a few words.

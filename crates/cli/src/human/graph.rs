@@ -37,7 +37,7 @@ fn table(report: &GraphReport, graph: &Graph, style: Style) -> String {
         }
         table.row([graph.short_id(index).to_owned(), node.kind.clone(), short(&node.label), listed.join(", ")]);
     }
-    text + &table.render()
+    text + &table.render(style)
 }
 
 /// One line of a label.

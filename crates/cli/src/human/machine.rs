@@ -18,7 +18,7 @@ pub(crate) fn machine(report: &MachineReport, style: Style) -> String {
     if report.devices.is_empty() {
         return text;
     }
-    text += &device_table(&report.devices);
+    text += &device_table(&report.devices, style);
     if report.links.is_empty() {
         return text + "\n  no device can access another's memory\n";
     }
@@ -42,7 +42,7 @@ pub(crate) fn machine(report: &MachineReport, style: Style) -> String {
             format!("{} ns", link.latency_ns),
         ]);
     }
-    text + &links.render()
+    text + &links.render(style)
 }
 
 pub(crate) fn presets(reports: &[MachineReport], style: Style) -> String {
@@ -62,7 +62,7 @@ pub(crate) fn presets(reports: &[MachineReport], style: Style) -> String {
             report.numa_nodes.to_string(),
         ]);
     }
-    format!("{}\n{}", style.heading("Machines that can be simulated by name"), table.render())
+    format!("{}\n{}", style.heading("Machines that can be simulated by name"), table.render(style))
 }
 
 /// The devices by name, each with how many there are.

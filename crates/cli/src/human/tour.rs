@@ -24,7 +24,7 @@ pub(crate) fn tour(tour: &Tour, style: Style) -> String {
 }
 
 fn show(step: &Step, style: Style) -> String {
-    let mut text = step.findings.as_ref().map(findings).unwrap_or_default();
+    let mut text = step.findings.as_ref().map(|found| findings(found, style)).unwrap_or_default();
     for check in &step.checks {
         text += &format!("  {} {}\n", style.mark(check.held), check.claim);
     }
@@ -34,9 +34,9 @@ fn show(step: &Step, style: Style) -> String {
     text
 }
 
-fn findings(findings: &Findings) -> String {
+fn findings(findings: &Findings, style: Style) -> String {
     match findings {
-        Findings::Devices(report) => body(report),
+        Findings::Devices(report) => body(report, style),
         Findings::RoundTrip { bytes: len } => format!("  {} to the device and back\n", bytes(*len as u64)),
         Findings::Ordering { bytes: len, fill_ms, total_ms, virtual_time } => {
             let clock = if *virtual_time { "on the machine's virtual clock" } else { "on the device's clock" };

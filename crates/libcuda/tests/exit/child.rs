@@ -76,6 +76,11 @@ impl Ended {
         Ok(names)
     }
 
+    /// A path in the program's folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     pub(crate) fn json(&self, name: &str) -> Outcome<Value> {
         Ok(serde_json::from_slice(&std::fs::read(self.folder.join(name))?)?)
     }

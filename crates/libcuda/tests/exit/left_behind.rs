@@ -1,6 +1,7 @@
 //! Reports and timelines.
 
-use warploom_cuda::{CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};
+use serde_json::Value;
+use warploom_cuda::{CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, RUN_VARIABLE, TIMELINE_VARIABLE};
 
 use crate::child::{Outcome, Program};
 
@@ -122,6 +123,48 @@ fn a_path_can_have_the_number_of_the_process() -> Outcome {
     let files = ended.files()?;
     let [file] = files.as_slice() else { return Err(format!("one file: {files:?}").into()) };
     assert_eq!(file, &format!("report-{}.json", ended.json(file)?["process"]));
+    Ok(())
+}
+
+#[test]
+fn a_process_of_a_run_leaves_a_journal() -> Outcome {
+    let ended = Program::named("races", "journal")?.with(CHECK_VARIABLE, "report").with(RUN_VARIABLE, ".").run()?;
+    assert!(!ended.said().contains("warploom: "), "{}", ended.said());
+    let files = ended.files()?;
+    let [file] = files.as_slice() else { return Err(format!("one file: {files:?}").into()) };
+    let text = ended.text(file)?;
+    let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    let start = &lines.first().ok_or("it has lines")?["start"];
+    assert_eq!((format!("{}.jsonl", start["process"]), &start["machine"]), (file.clone(), &"h200".into()));
+    assert!(start["arguments"].as_array().is_some_and(|arguments| arguments.len() > 3), "{start}");
+    let found = &lines.get(1).ok_or("it has findings")?["finding"];
+    assert_eq!(found["finding"]["kind"], "race");
+    assert!(found["text"].as_str().is_some_and(|text| text.starts_with("race: ")), "{found}");
+    let end = &lines.last().ok_or("it has an end")?["end"];
+    let (findings, texts) = (end["report"]["findings"].as_array(), end["texts"].as_array());
+    assert!(findings.is_some_and(|findings| findings.len() > 3) && findings.map(Vec::len) == texts.map(Vec::len));
+    Ok(())
+}
+
+#[test]
+fn a_killed_process_leaves_its_start_and_its_findings() -> Outcome {
+    let program = Program::named("races, then is killed", "killed")?;
+    let ended = program.with(CHECK_VARIABLE, "report").with(RUN_VARIABLE, ".").run()?;
+    let files = ended.files()?;
+    let [file] = files.as_slice() else { return Err(format!("one file: {files:?}").into()) };
+    let text = ended.text(file)?;
+    let keys = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    assert!(
+        matches!(&keys[..], [start, found] if start["start"].is_object() && found["finding"].is_object()),
+        "{text}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_folder_of_a_run_that_is_not_there_is_named_and_no_more() -> Outcome {
+    let ended = Program::named("copies", "no run")?.with(RUN_VARIABLE, "/absent").run()?;
+    assert!(ended.output.status.success() && ended.said().contains("no journal can be written in /absent"));
     Ok(())
 }
 

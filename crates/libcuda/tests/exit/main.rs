@@ -8,4 +8,5 @@ mod child;
 mod fork;
 mod left_behind;
 mod programs;
+mod records;
 mod threads;

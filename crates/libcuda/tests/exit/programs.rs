@@ -24,6 +24,7 @@ fn the_program_that_was_asked_for() -> Outcome {
         "copies" => copies(),
         "loads machine code" => loads_machine_code(),
         "races" => races(),
+        "races, then is killed" => races_then_is_killed(),
         "initialises" => initializes(CUresult::CUDA_SUCCESS),
         "cannot initialise" => initializes(CUresult::CUDA_ERROR_SYSTEM_NOT_READY),
         "frees in an exit handler" => frees_in_an_exit_handler(),
@@ -85,12 +86,22 @@ fn loads_machine_code() -> Outcome {
 }
 
 /// Fills memory in one stream and reads it in another, with nothing between.
-fn races() -> Outcome {
+fn race() -> Outcome<CUresult> {
     let (driver, memory) = begin()?;
     let (one, other) = (stream(&driver)?, stream(&driver)?);
     call!(driver.cuMemsetD8Async(memory, 1, 4096, one))?;
-    let raced = code_of(call!(driver.cuMemcpyDtoDAsync_v2(memory + 2048, memory, 1024, other)));
-    exit(i32::from(raced != CUresult::CUDA_SUCCESS))
+    Ok(code_of(call!(driver.cuMemcpyDtoDAsync_v2(memory + 2048, memory, 1024, other))))
+}
+
+fn races() -> Outcome {
+    exit(i32::from(race()? != CUresult::CUDA_SUCCESS))
+}
+
+fn races_then_is_killed() -> Outcome {
+    race()?;
+    // SAFETY: a signal to this process itself, which ends it.
+    unsafe { libc::raise(libc::SIGKILL) };
+    Err("it was not killed".into())
 }
 
 /// Calls one function, twice, found by the loader.

@@ -1,10 +1,10 @@
 //! A graph built node by node, with a loop on the device and a captured graph inside; launched, updated, and
 //! launched again.
-#![expect(unsafe_code, reason = "adds a kernel to a graph")]
+#![expect(unsafe_code, reason = "adds a kernel to a graph, and nodes that use the graph's memory")]
 
 use warploom::capture::Relaxed;
-use warploom::graph::DotFlags;
-use warploom::{Driver, Function, GraphDef, LaunchConfig};
+use warploom::graph::{DotFlags, Operand, OperandMut};
+use warploom::{Comparison, Driver, Function, GraphDef, LaunchConfig, StreamWord};
 
 use super::{StepResult, first_device};
 use crate::dot::Document;
@@ -63,11 +63,36 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
         Check::new("the loop ran on the device until its kernel set the condition to 0", first == expected[0]),
         Check::new("one node of the executable was updated, and the next launch used it", second == expected[1]),
         Check::new("the driver's DOT text has every node", drawn == nodes + inner_nodes),
+        Check::new(
+            "a graph waited for a word of the host, filled slices of its own memory, and answered",
+            waits(driver)?,
+        ),
     ];
     let launches =
         STARTS.iter().zip([first.0, second.0]).map(|(start, steps)| Launch { start: *start, steps }).collect();
     let picture = picture.outline();
     Ok((Findings::Graphs { nodes, inner_nodes, captured_nodes, launch_calls, launches, picture, dot }, checks))
+}
+
+/// Launches a graph that waits for the host, fills two slices of memory that it allocates itself, and tells the
+/// host that it is done.
+fn waits(driver: &Driver) -> warploom::Result<bool> {
+    let (stream, pool) = first_device(driver)?;
+    let context = driver.device(0)?.context()?;
+    let (go, mut result) = (StreamWord::<u32>::new(&context, 0)?, pool.zeroed::<u32>(4, &stream)?);
+    let graph = GraphDef::new(&context)?;
+    let start = graph.entry().words(&[go.waiting(Comparison::Equal(1))])?;
+    let scratch = start.then().allocate::<u32>(4)?;
+    // SAFETY: all nodes that use the memory come after its allocation and before its free.
+    unsafe {
+        let left = scratch.then().fill(OperandMut::of_graph(scratch.slice(..2)?), 1)?;
+        let right = scratch.then().fill(OperandMut::of_graph(scratch.slice(2..)?), 2)?;
+        let copy = graph.after([&left, &right]).copy(Operand::of_graph(&scratch), &mut result)?;
+        copy.then().free(&scratch)?.then().words(&[go.writing(2)])?;
+    }
+    go.store(1); // before the launch: a machine may run it within the call
+    graph.instantiate()?.launch(&stream)?;
+    Ok(result.download(&stream)? == [1, 1, 2, 2] && go.load() == 2)
 }
 
 /// Steps of the sequence until it reaches 1, in Rust.

@@ -22,16 +22,97 @@ mod races;
 mod resources;
 mod what_if;
 
-use warploom::{DevicePool, Driver, Result, Stream};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
 
-use super::devices;
-use crate::choice::Opened;
-use crate::report::{Check, Findings, Step, Tour};
+use warploom::{DevicePool, Driver, Result, Stream};
+use warploom_sim::Machine;
+
+use super::{Run, devices, graph};
+use crate::choice::{Choice, DriverArgs, Opened};
+use crate::dot::Document;
+use crate::failure::Failure;
+use crate::human;
+use crate::report::{Check, DriverKind, Findings, Step, Tour};
+use crate::session::{Output, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  warploom tour                                            on your GPU, or on a simulated machine with four
+  warploom tour --machine dgx-h100 --timeline tour.json    with a timeline for https://ui.perfetto.dev
+  warploom tour --html tour.html                           with a page of all that the machine did
+  warploom tour --svg graph.svg                            with a picture of its graph";
+
+/// Arguments of `warploom tour`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) driver: DriverArgs,
+    /// Write a timeline of the tour on a simulated machine, for ui.perfetto.dev or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) timeline: Option<PathBuf>,
+    /// Write an HTML page of the tour on a simulated machine: timeline, links, memory, kernels, calls
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write a picture of the graph of the tour
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+impl Run for Args {
+    fn driver(&self) -> Option<&DriverArgs> {
+        Some(&self.driver)
+    }
+
+    fn run(&self, session: &Session) -> Result<Output, Failure> {
+        let choice = session.choice(&self.driver);
+        let recording =
+            [("--timeline", &self.timeline), ("--html", &self.html)].into_iter().find(|(_, file)| file.is_some());
+        if let (Some((option, _)), Choice::System) = (recording, &choice) {
+            return Err(Failure::misuse(format!("{option} is only for a tour on a simulated machine"))
+                .hint("leave --system out, or use Nsight Systems"));
+        }
+        // A file that cannot be written is an error before the tour begins.
+        let page = self.html.as_ref().map(|path| File::create(path).map_err(|error| Failure::file(path, error)));
+        let page = page.transpose()?;
+        let opened = if recording.is_some() { choice.open_recording()? } else { choice.open()? };
+        if let Some(worked) = work(&opened) {
+            return worked.map(|()| Output::text(String::new())).map_err(Failure::new);
+        }
+        let tour = report(&opened);
+        if let Some(path) = &self.timeline {
+            write_timeline(&opened, path).map_err(|error| Failure::file(path, error))?;
+        }
+        if let Some(page) = page {
+            write_page(&opened, page).map_err(Failure::new)?;
+        }
+        if let (Some(path), Some(dot)) = (&self.svg, tour.dot()) {
+            graph::write_picture(&Document::parse(dot)?, path)?;
+        }
+        Ok(session.show(&tour, |style| human::tour(&tour, style))?.succeeded(tour.passed))
+    }
+}
+
+fn write_timeline(opened: &Opened, path: &Path) -> io::Result<()> {
+    let recorded = opened.machine.as_ref().and_then(Machine::timeline);
+    recorded.unwrap_or_default().write_chrome(BufWriter::new(File::create(path)?))
+}
+
+/// Writes the page of a machine that records.
+fn write_page(opened: &Opened, file: File) -> Result<(), Box<dyn std::error::Error>> {
+    let mut record = opened.machine.as_ref().and_then(Machine::record).ok_or("the machine records nothing")?;
+    if let DriverKind::Simulated { machine } = &opened.report.kind {
+        record.machine.name.clone_from(machine);
+    }
+    Ok(warploom_page::write(&[record], &mut BufWriter::new(file))?)
+}
 
 /// The findings of a step and its checks.
 type StepResult = Result<(Findings, Vec<Check>), Box<dyn std::error::Error>>;
 
-pub(crate) fn report(opened: &Opened) -> Tour {
+fn report(opened: &Opened) -> Tour {
     let driver = &opened.driver;
     let calls = driver.count_calls();
     let devices = step("Devices", list(opened));
@@ -74,13 +155,13 @@ pub(crate) fn report(opened: &Opened) -> Tour {
 
 /// The part of a worker of the tour, if this process is one: its success.
 #[cfg(unix)]
-pub(crate) fn work(opened: &Opened) -> Option<Result<(), Box<dyn std::error::Error>>> {
+fn work(opened: &Opened) -> Option<Result<(), Box<dyn std::error::Error>>> {
     processes::work(&opened.driver)
 }
 
 /// There are no workers.
 #[cfg(not(unix))]
-pub(crate) fn work(_opened: &Opened) -> Option<Result<(), Box<dyn std::error::Error>>> {
+fn work(_opened: &Opened) -> Option<Result<(), Box<dyn std::error::Error>>> {
     None
 }
 

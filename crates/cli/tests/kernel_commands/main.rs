@@ -1,0 +1,6 @@
+//! The commands around kernels: `run`, `ptx` and `bench`.
+
+mod bench;
+mod ptx;
+mod run;
+mod support;
