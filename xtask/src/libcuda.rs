@@ -37,7 +37,8 @@ pub(crate) fn install(folder: &Path) -> Result<String, String> {
 
 /// The library, as cargo built it.
 fn built() -> Result<String, String> {
-    let artifacts = build(&["build", "--release", "--package", "warploom-libcuda"])?;
+    // With the command, whose build gives some dependencies more features: alone, all of them are built again.
+    let artifacts = build(&["build", "--release", "--package", "warploom-libcuda", "--package", "warploom-cli"])?;
     let ours = artifacts.iter().filter(|artifact| artifact["target"]["name"] == "warploom_cuda");
     let mut files = ours.filter_map(|artifact| artifact["filenames"].as_array()).flatten();
     let library = files.find_map(|file| file.as_str().filter(|file| file.ends_with(".so")));

@@ -2,14 +2,17 @@
 //!
 //! - `cargo xtask generate` rebuilds the C bindings; with `--check` it fails if they are out of date.
 //! - `cargo xtask ptx` recompiles the kernels of `crates/ptx`.
+//! - `cargo xtask api` lists the public items of the libraries; with `--check` it fails if they have changed.
 //! - `cargo xtask layers` checks the dependencies between crates and modules against a table.
 //! - `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a GPU.
 //! - `cargo xtask libcuda DIR` installs the simulated driver in a folder for other programs to load.
 //! - `cargo xtask clients` runs programs on it that were not written for it.
 //! - `cargo xtask nvrtc` runs the tests that need NVIDIA's compilers and linker.
 //! - `cargo xtask sanitize` runs tests under the sanitizers and Miri.
+//! - `cargo xtask targets` compiles the crates for other platforms.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
+mod api;
 mod clients;
 mod device_pack;
 mod generate;
@@ -18,6 +21,8 @@ mod libcuda;
 mod nvrtc;
 mod ptx;
 mod sanitize;
+mod targets;
+mod toolchain;
 mod wheels;
 mod workspace;
 
@@ -29,6 +34,8 @@ usage: cargo xtask <task>
 
   generate            rebuild crates/sys/src/generated from the CUDA headers
   generate --check    fail if those files are not what would be generated
+  api                 list the public items of the published libraries in docs/api
+  api --check         fail if those lists are not what would be written
   layers              print the arrows between crates and layers, and fail on one that is not allowed or on a cycle of modules
   layers --crate NAME look at one crate; with --list, print each pair of modules that use each other, with every line
   layers --write      renew the pictures of docs/architecture.md
@@ -42,6 +49,8 @@ usage: cargo xtask <task>
   nvrtc               fetch NVRTC, libNVVM and nvJitLink, and run the tests that need them
   sanitize [TOOL…]    run tests under AddressSanitizer, ThreadSanitizer and Miri (address, thread, miri), where a nightly
                       toolchain has them; [--toolchain NAME] before, [-- ARGUMENTS…] for cargo test behind
+  targets             check that the crates compile for Windows, macOS and Linux on ARM, where the standard library of the
+                      target is installed, or can be built by a nightly toolchain; [--toolchain NAME]
 ";
 
 fn main() -> ExitCode {
@@ -50,6 +59,8 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["api"] => api::write(),
+        ["api", "--check"] => api::check(),
         ["layers", options @ ..] => layers::run(options),
         ["ptx"] => ptx::write(),
         ["ptx", "--check"] => ptx::check(),
@@ -59,6 +70,8 @@ fn main() -> ExitCode {
         ["clients", names @ ..] if !names.iter().any(|name| name.starts_with('-')) => clients::run(names),
         ["nvrtc"] => nvrtc::test(),
         ["sanitize", arguments @ ..] => sanitize::run(arguments),
+        ["targets"] => targets::check("nightly"),
+        ["targets", "--toolchain", name] => targets::check(name),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -16,31 +16,31 @@ const IR_COMPILER: &str = "nvidia/cu13/lib/libnvvm.so.4";
 const LIBDEVICE: &str = "nvidia/cu13/nvvm/libdevice/libdevice.10.bc";
 const LINKER: &str = "nvidia/cu13/lib/libnvJitLink.so.13";
 
-/// Fetches the libraries, and lets the core compile and link with them.
+/// Fetches the libraries, and lets the core and the command compile and link with them.
 pub(crate) fn test() -> Result<String, String> {
     let unpacked = root()?.join("target/nvrtc/wheels");
     wheels::fetch(REQUIREMENTS, &unpacked, &[COMPILER, IR_COMPILER, LIBDEVICE, LINKER])?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .current_dir(root()?)
-        // With the features that the checks have built already.
-        .args([
-            "test",
-            "-p",
-            "warploom",
-            "--features",
-            "half,nccl,num-complex,nvrtc,serde",
-            "--test",
-            "nvrtc",
-            "--",
-            "--ignored",
-        ])
-        // Tests that need a GPU besides.
-        .args(["--skip", "::cuda"])
-        .env("WARPLOOM_NVRTC", unpacked.join(COMPILER))
-        .env("WARPLOOM_NVVM", unpacked.join(IR_COMPILER))
-        .env("WARPLOOM_NVJITLINK", unpacked.join(LINKER))
-        .status()
-        .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if status.success() { Ok("nvrtc: all tests passed".to_owned()) } else { Err("tests with NVRTC failed".to_owned()) }
+    // With the features that the checks have built already; tests that need a GPU besides are left out.
+    let only_marked = ["--", "--ignored", "--skip", "::cuda"];
+    let core = ["-p", "warploom", "--features", "half,nccl,num-complex,nvrtc,serde", "--test", "nvrtc"];
+    let command = ["-p", "warploom-cli", "--test", "kernel_commands"];
+    // The programs of docs/compiling.md, which do nothing where a library is missing.
+    let features = "bytemuck,half,nccl,num-complex,nvrtc,nvtx,serde";
+    let guide = ["-p", "warploom", "--features", features, "--doc", "--", "program"];
+    for tests in [[&core[..], &only_marked].concat(), [&command[..], &only_marked].concat(), guide.to_vec()] {
+        let status = Command::new(&cargo)
+            .current_dir(root()?)
+            .arg("test")
+            .args(&tests)
+            .env("WARPLOOM_NVRTC", unpacked.join(COMPILER))
+            .env("WARPLOOM_NVVM", unpacked.join(IR_COMPILER))
+            .env("WARPLOOM_NVJITLINK", unpacked.join(LINKER))
+            .status()
+            .map_err(|error| format!("cargo could not be started: {error}"))?;
+        if !status.success() {
+            return Err(format!("tests with NVRTC failed: cargo test {}", tests.join(" ")));
+        }
+    }
+    Ok("nvrtc: all tests passed".to_owned())
 }

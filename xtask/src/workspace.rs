@@ -36,3 +36,47 @@ pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> String {
     let path = PathBuf::from(path);
     move |error| format!("{}: {error}", path.display())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of a key in a TOML text that has it once.
+    fn value(text: &str, key: &str) -> String {
+        let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+        line.trim_matches([' ', '=', '"']).to_owned()
+    }
+
+    #[test]
+    fn the_oldest_compiler_that_packages_name_is_the_one_that_builds_everything() -> Result<(), String> {
+        let read = |name: &str| std::fs::read_to_string(root()?.join(name)).map_err(at(Path::new(name)));
+        let declared = value(&read("Cargo.toml")?, "rust-version");
+        let pinned = value(&read("rust-toolchain.toml")?, "channel");
+        assert!(!declared.is_empty() && pinned == format!("{declared}.0"), "{declared:?}, {pinned:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn every_published_package_has_its_licences_and_no_tests() -> Result<(), String> {
+        let crates = root()?.join("crates");
+        let mut published = 0;
+        for entry in std::fs::read_dir(&crates).map_err(at(&crates))? {
+            let folder = entry.map_err(at(&crates))?.path();
+            let manifest = folder.join("Cargo.toml");
+            let text = std::fs::read_to_string(&manifest).map_err(at(&manifest))?;
+            if text.contains("\npublish = false\n") {
+                continue;
+            }
+            published += 1;
+            for setting in ["readme.workspace = true", "include.workspace = true", "description = "] {
+                assert!(text.contains(setting), "{}: no {setting}", manifest.display());
+            }
+            for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+                let path = folder.join(licence);
+                assert!(path.is_file(), "no {}: ln -s ../../{licence} {}", path.display(), path.display());
+            }
+        }
+        assert!(published >= 13);
+        Ok(())
+    }
+}

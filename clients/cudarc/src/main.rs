@@ -2,6 +2,7 @@
 //! check failed.
 
 mod devices;
+mod guide;
 mod kernels;
 mod latch;
 mod memory;
@@ -18,8 +19,16 @@ type Outcome = Result<(), Box<dyn Error>>;
 type Check = (&'static str, fn() -> Outcome);
 
 fn main() -> ExitCode {
-    let groups = [devices::CHECKS, streams::CHECKS, memory::CHECKS, peers::CHECKS, kernels::CHECKS, misuse::CHECKS];
-    let checks = groups.concat();
+    let checks = [
+        devices::CHECKS,
+        streams::CHECKS,
+        memory::CHECKS,
+        peers::CHECKS,
+        kernels::CHECKS,
+        misuse::CHECKS,
+        guide::CHECKS,
+    ]
+    .concat();
     println!("1..{}", checks.len());
     let mut failed = false;
     for (number, (sentence, check)) in (1..).zip(checks) {

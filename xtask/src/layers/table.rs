@@ -23,14 +23,24 @@ const fn row(name: &'static str, may_use: &'static [&'static str], job: &'static
 
 /// Crates by folder, and their dependencies among each other. Dependencies of tests are free.
 pub(crate) const CRATES: &[Row] = &[
-    row("cli", &["warploom", "sim"], "the `warploom` command"),
+    row(
+        "cli",
+        &["warploom", "page", "sim", "ptx", "libcuda", "preload", "embed"],
+        "the `warploom` command; carries the shared libraries",
+    ),
     row("testkit-core", &["testkit", "warploom"], "the testkit with the core's driver; never published"),
-    row("testkit", &["driver", "sim", "sys"], "one test body, every driver; never published"),
+    row("testkit", &["driver", "sim", "sys", "test"], "one test body, every driver; never published"),
+    row("test", &["driver", "sim", "sys", "test-macros"], "tests of programs on simulated machines"),
+    row("test-macros", &[], "the attribute of tests"),
     row("libcuda", &["sim", "sys"], "the simulator as a shared library"),
+    row("preload", &[], "NVRTC and nvJitLink keep PTX in cubins; nothing of ours"),
+    row("embed", &[], "the shared library of a dependency, for the command"),
     row("warploom", &["derive", "driver"], "the safe core; never names the simulator"),
     row("derive", &[], "derive macros of the core"),
     row("driver", &["sys"], "finds a driver, turns status into `Result`"),
-    row("sim", &["bytes", "engine", "ptx", "sys", "topology"], "the simulated driver"),
+    row("page", &["record"], "the HTML page of recorded runs"),
+    row("sim", &["bytes", "engine", "ptx", "record", "sys", "topology"], "the simulated driver"),
+    row("record", &[], "records of runs, as data; nothing of CUDA's API"),
     row("engine", &[], "ordered work; no CUDA"),
     row("ptx", &["bytes"], "parses, checks and runs PTX; nothing of CUDA's API"),
     row("bytes", &[], "accesses to memory that threads may race for"),
@@ -46,7 +56,10 @@ pub(crate) const LAYERS: &[Layers] = &[
         rows: &[
             row(
                 "instance",
-                &["abi", "machine", "check", "memory", "fault", "trace", "process", "ffi", "engine", "topology", "sys"],
+                &[
+                    "abi", "machine", "check", "memory", "fault", "trace", "process", "ffi", "engine", "record",
+                    "topology", "sys",
+                ],
                 "a machine as its owner sees it: puts the layers together",
             ),
             row(
@@ -64,7 +77,7 @@ pub(crate) const LAYERS: &[Layers] = &[
             ),
             row(
                 "machine",
-                &["check", "memory", "fault", "trace", "process", "ffi", "engine", "ptx", "topology", "sys"],
+                &["check", "memory", "fault", "trace", "process", "ffi", "engine", "ptx", "record", "topology", "sys"],
                 "the state of a machine, its lifecycle and executors; the trace hooks in at the end of ops",
             ),
             row(
@@ -79,7 +92,7 @@ pub(crate) const LAYERS: &[Layers] = &[
             ),
             row(
                 "trace",
-                &["memory", "process", "ffi", "engine", "topology", "sys"],
+                &["memory", "process", "ffi", "engine", "record", "topology", "sys"],
                 "recorded calls and work; copies are between memories",
             ),
             row(

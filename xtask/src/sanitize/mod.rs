@@ -13,13 +13,12 @@
 //! as skipped with the command that installs it. Each builds into `target/sanitize/NAME`.
 
 mod report;
-mod toolchain;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use self::report::{Count, Outcome};
-use self::toolchain::Toolchain;
+use crate::toolchain::Toolchain;
 use crate::workspace::root;
 
 /// Packages whose tests run under AddressSanitizer and ThreadSanitizer.
@@ -54,8 +53,8 @@ impl Tool {
     /// The reason why the toolchain cannot run it, if it cannot.
     fn lacks(self, toolchain: &Toolchain) -> Option<String> {
         match self {
-            Tool::Address => toolchain.lacks_runtime("asan"),
-            Tool::Thread => toolchain.lacks_runtime("tsan").or_else(|| toolchain.lacks_source()),
+            Tool::Address => toolchain.lacks_runtime(TARGET, "asan"),
+            Tool::Thread => toolchain.lacks_runtime(TARGET, "tsan").or_else(|| toolchain.lacks_source()),
             Tool::Miri => toolchain.lacks_miri().or_else(|| toolchain.lacks_source()),
         }
     }

@@ -1,13 +1,11 @@
-//! The toolchain that runs the tools, and the components it has.
+//! Nightly toolchains, and the components they have.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::TARGET;
-
 /// An installed toolchain.
 #[derive(Debug)]
-pub(super) struct Toolchain {
+pub(crate) struct Toolchain {
     /// Its name, or its folder, as rustup takes it.
     name: String,
     sysroot: PathBuf,
@@ -15,7 +13,7 @@ pub(super) struct Toolchain {
 
 impl Toolchain {
     /// A toolchain by its name or folder; the error says why its compiler cannot be asked or used.
-    pub(super) fn find(name: &str) -> Result<Toolchain, String> {
+    pub(crate) fn find(name: &str) -> Result<Toolchain, String> {
         let output = rustup(name, "rustc")
             .args(["--print", "sysroot"])
             .output()
@@ -29,19 +27,19 @@ impl Toolchain {
         let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
         match version {
             Ok(version) if version.contains("nightly") || version.contains("dev") => Ok(toolchain),
-            Ok(version) => Err(format!("sanitizers need a nightly compiler, and {name} is {version}")),
+            Ok(version) => Err(format!("a nightly compiler is needed, and {name} is {version}")),
             Err(error) => Err(format!("rustc could not be started: {error}")),
         }
     }
 
     /// Its cargo.
-    pub(super) fn cargo(&self) -> Command {
+    pub(crate) fn cargo(&self) -> Command {
         rustup(&self.name, "cargo")
     }
 
     /// The reason why programs cannot be linked with a sanitizer's run-time library.
-    pub(super) fn lacks_runtime(&self, name: &str) -> Option<String> {
-        let folder = self.sysroot.join("lib/rustlib").join(TARGET).join("lib");
+    pub(crate) fn lacks_runtime(&self, target: &str, name: &str) -> Option<String> {
+        let folder = self.sysroot.join("lib/rustlib").join(target).join("lib");
         let suffix = format!("_rt.{name}.a");
         let is_there = std::fs::read_dir(&folder)
             .is_ok_and(|files| files.flatten().any(|file| file.file_name().to_string_lossy().ends_with(&suffix)));
@@ -49,13 +47,13 @@ impl Toolchain {
     }
 
     /// The reason why the standard library cannot be built.
-    pub(super) fn lacks_source(&self) -> Option<String> {
+    pub(crate) fn lacks_source(&self) -> Option<String> {
         let is_there = self.sysroot.join("lib/rustlib/src/rust/library/std/Cargo.toml").is_file();
         (!is_there).then(|| self.missing("rust-src"))
     }
 
     /// The reason why Miri cannot be started.
-    pub(super) fn lacks_miri(&self) -> Option<String> {
+    pub(crate) fn lacks_miri(&self) -> Option<String> {
         let is_there = self.sysroot.join("bin/cargo-miri").is_file();
         (!is_there).then(|| self.missing("miri"))
     }
