@@ -95,7 +95,7 @@ impl GraphDef {
     ) -> Result<()> {
         let (call, id) = (HostCall::closure(function), self.id());
         let mut locked = self.lock();
-        let prepared = locked.prepare(id, call.owners())?;
+        let prepared = locked.prepare(id, &mut call.owners())?;
         let (called, data) = call.function();
         if let Err(error) = launch(called, data) {
             if is_unchanged() {

@@ -67,7 +67,7 @@ impl Position<'_> {
         let add = |driver: &Driver, (node, graph, after, count): Place| unsafe {
             driver.cuGraphAddChildGraphNode(node, graph, after, count, child)
         };
-        let node = self.add_to(&mut locked, Bundle::default(), add)?;
+        let node = self.add_to(&mut locked, &mut Bundle::default(), add)?;
         if let Err(error) = adopt_child(&mut locked, &node, &from, source.id()) {
             report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
             return Err(error);

@@ -160,7 +160,7 @@ impl Position<'_> {
         };
         let mut locked = self.graph().lock();
         let node =
-            self.add_to(&mut locked, Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
+            self.add_to(&mut locked, &mut Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
                 // SAFETY: the place is one to add a node at, and the parameters are those of a conditional
                 // node whose condition and context are alive.
                 unsafe { driver.cuGraphAddNode_v2(node, graph, after, null(), count, &raw mut params) }

@@ -49,13 +49,12 @@ pub struct CopyParameters {
     pub depth: usize,
 }
 
-/// A copy that is checked: both ends, and their owners.
+/// A copy that is checked: both ends.
 pub(super) struct Copy {
     from: CopyOperand,
     to: CopyOperand,
     /// The bytes of a row, and the number of rows.
     shape: (usize, usize),
-    pub(super) owners: Bundle,
 }
 
 /// An operand of a copy: an address, the kind of its memory, and the distance of rows in bytes.
@@ -67,26 +66,26 @@ struct CopyOperand {
 }
 
 impl Copy {
-    /// Of as many values as both operands have.
+    /// Of as many values as both operands have; their owners are added to `owners`.
     #[inline]
     pub(super) fn linear<T: DeviceCopy>(
-        graph: &GraphDef,
-        context: &Context,
+        (graph, context): (&GraphDef, &Context),
         from: Operand<'_, T>,
         to: OperandMut<'_, T>,
+        owners: &mut Bundle,
     ) -> Result<Copy> {
         let (from, to) = (from.into_memory(), to.into_memory());
         let bytes = linear_bytes::<T>(&from, &to)?;
-        Copy::new(graph, context, (&from, bytes), (&to, bytes), (bytes, 1))
+        Copy::new((graph, context), (&from, bytes), (&to, bytes), (bytes, 1), owners)
     }
 
     #[inline]
     fn new(
-        graph: &GraphDef,
-        context: &Context,
+        (graph, context): (&GraphDef, &Context),
         (from, from_pitch): (&Memory<'_>, usize),
         (to, to_pitch): (&Memory<'_>, usize),
         (width, height): (usize, usize),
+        owners: &mut Bundle,
     ) -> Result<Copy> {
         if width == 0 || height == 0 {
             return Err(GraphError::NoBytes.into());
@@ -95,12 +94,11 @@ impl Copy {
         if from.address().abs_diff(to.address()) < bytes as u64 && height == 1 {
             return Err(CopyError::Overlap { from: from.address(), to: to.address(), bytes }.into());
         }
-        let mut owners = Bundle::default();
         owners.keep(Part::Destination, to.retain(graph, context)?);
         owners.keep(Part::Source, from.retain(graph, context)?);
         owners.keep(Part::Whole, other_context(graph, context));
         let (from, to) = (CopyOperand::new(from, from_pitch), CopyOperand::new(to, to_pitch));
-        Ok(Copy { from, to, shape: (width, height), owners })
+        Ok(Copy { from, to, shape: (width, height) })
     }
 
     /// The parameters of the node.
@@ -232,9 +230,10 @@ impl Position<'_> {
     /// Adds a copy of rows, each end with the distance of its rows.
     fn add_copy(self, from: (&Memory<'_>, usize), to: (&Memory<'_>, usize), shape: (usize, usize)) -> Result<CopyNode> {
         self.check_context()?;
-        let copy = Copy::new(self.graph(), self.context(), from, to, shape)?;
+        let mut owners = Bundle::default();
+        let copy = Copy::new((self.graph(), self.context()), from, to, shape, &mut owners)?;
         let (context, params) = (self.context(), copy.params());
-        let node = self.add(copy.owners, |driver: &Driver, (node, graph, after, count): Place| {
+        let node = self.add(&mut owners, |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at; both ends have as many bytes, which the graph keeps,
             // or for which the caller vouches. The context is held.
             unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, &raw const params, context.as_raw()) }
@@ -279,10 +278,11 @@ impl CopyNode {
         from: impl Into<Operand<'a, T>>,
         to: impl Into<OperandMut<'a, T>>,
     ) -> Result<()> {
-        let copy = Copy::linear(self.node.graph(), self.context(), from.into(), to.into())?;
+        let mut owners = Bundle::default();
+        let copy = Copy::linear((self.node.graph(), self.context()), from.into(), to.into(), &mut owners)?;
         let _current = self.context().current()?;
         let params = copy.params();
-        self.node.change(|_| Some(copy.owners), |locked, node| set(locked.driver(), node, &params))
+        self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &params))
     }
 
     /// Replaces the memory that is read; the other end stays, and what is kept for it. Executables keep what

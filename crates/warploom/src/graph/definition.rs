@@ -239,9 +239,9 @@ impl GraphDef {
     }
 
     /// Keeps owners for as long as the graph, under no node.
-    pub(crate) fn attach(&self, bundle: Bundle) -> Result<()> {
+    pub(crate) fn attach(&self, mut bundle: Bundle) -> Result<()> {
         // Of no node, so that there is nothing to index.
-        self.lock().prepare(self.id, bundle).map(drop)
+        self.lock().prepare(self.id, &mut bundle).map(drop)
     }
 
     /// A handle that does not keep the graph.

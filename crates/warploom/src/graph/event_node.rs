@@ -44,7 +44,7 @@ macro_rules! event_nodes {
             fn add<T: Timing>(position: &Position<'_>, event: &Event<T>) -> Result<$name> {
                 position.graph().same_driver(event.driver())?;
                 event.context().check_generation()?;
-                let node = position.add(owner(event), |driver: &Driver, (node, graph, after, count): Place| {
+                let node = position.add(&mut owner(event), |driver: &Driver, (node, graph, after, count): Place| {
                     // SAFETY: the place is one to add a node at, and the graph keeps the event.
                     unsafe { driver.$add(node, graph, after, count, event.as_raw()) }
                 })?;

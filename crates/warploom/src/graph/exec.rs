@@ -135,6 +135,7 @@ impl GraphExec {
         self.raw.raw()
     }
 
+    #[inline]
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

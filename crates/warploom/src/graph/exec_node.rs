@@ -181,9 +181,10 @@ impl ExecNode<'_, CopyNode> {
         to: impl Into<OperandMut<'a, T>>,
     ) -> Result<()> {
         let context = self.node.context();
-        let copy = Copy::linear(self.node.graph(), context, from.into(), to.into())?;
+        let mut owners = Bundle::default();
+        let copy = Copy::linear((self.node.graph(), context), from.into(), to.into(), &mut owners)?;
         let params = copy.params();
-        self.change(copy.owners, |exec, node| {
+        self.change(owners, |exec, node| {
             // SAFETY: both are alive, and no other thread uses them; both ends have as many bytes, which are
             // kept, or for which their owner vouches.
             unsafe {

@@ -137,9 +137,9 @@ impl Position<'_> {
         self.add_fill(fill)
     }
 
-    fn add_fill(self, fill: Fill) -> Result<FillNode> {
+    fn add_fill(self, mut fill: Fill) -> Result<FillNode> {
         let (context, params) = (self.context(), fill.params);
-        let node = self.add(fill.owners, |driver: &Driver, (node, graph, after, count): Place| {
+        let node = self.add(&mut fill.owners, |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at; the memory has as many elements, and the graph keeps
             // it, or the caller vouches for it. The context is held.
             unsafe { driver.cuGraphAddMemsetNode(node, graph, after, count, &raw const params, context.as_raw()) }

@@ -90,10 +90,10 @@ impl Position<'_> {
         let (graph, context) = (self.graph(), self.context());
         graph.same_driver(context.driver())?;
         let launch = NodeLaunch::new(kernel, context, shape, &arguments, graph.hierarchy().number())?;
-        let bundle = owners(kernel, context, &arguments)?;
+        let mut bundle = owners(kernel, context, &arguments)?;
         let mut locked = graph.lock();
         let node = launch.pass(&arguments, |params| {
-            self.add_to(&mut locked, bundle, |driver: &Driver, (node, graph, after, count): Place| {
+            self.add_to(&mut locked, &mut bundle, |driver: &Driver, (node, graph, after, count): Place| {
                 // SAFETY: the place is one to add a node at; the kernel and the context are held, and the
                 // arguments are as the kernel takes them. The caller vouches for its accesses.
                 unsafe { driver.cuGraphAddKernelNode_v2(node, graph, after, count, params) }

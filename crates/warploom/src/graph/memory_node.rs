@@ -154,7 +154,7 @@ impl Position<'_> {
         let _current = self.context().current()?;
         let mut locked = self.graph().lock();
         let node =
-            self.add_to(&mut locked, Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
+            self.add_to(&mut locked, &mut Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
                 // SAFETY: the place is one to add a node at, and the parameters are complete and writable.
                 unsafe { driver.cuGraphAddMemAllocNode(node, graph, after, count, &raw mut params) }
             })?;
@@ -195,7 +195,7 @@ impl Position<'_> {
     pub unsafe fn free_raw(self, address: CUdeviceptr) -> Result<FreeNode> {
         let mut locked = self.graph().lock();
         let node =
-            self.add_to(&mut locked, Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
+            self.add_to(&mut locked, &mut Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
                 // SAFETY: the place is one to add a node at; the driver refuses an address that it does not
                 // know.
                 unsafe { driver.cuGraphAddMemFreeNode(node, graph, after, count, address) }

@@ -110,14 +110,14 @@ impl<'a> Position<'a> {
         let add = |driver: &Driver, (node, graph, after, count): Place| unsafe {
             driver.cuGraphAddEmptyNode(node, graph, after, count)
         };
-        self.add(Bundle::default(), add).map(EmptyNode::over)
+        self.add(&mut Bundle::default(), add).map(EmptyNode::over)
     }
 
-    /// Adds a node that keeps owners. If the call fails, the graph is as before.
+    /// Adds a node that keeps owners, which are taken. If the call fails, the graph is as before.
     #[inline]
     pub(super) fn add(
         &self,
-        bundle: Bundle,
+        bundle: &mut Bundle,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
     ) -> Result<Node> {
         self.add_to(&mut self.graph.lock(), bundle, call)
@@ -128,7 +128,7 @@ impl<'a> Position<'a> {
     pub(super) fn add_to(
         &self,
         locked: &mut Locked<'a>,
-        bundle: Bundle,
+        bundle: &mut Bundle,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
     ) -> Result<Node> {
         let (graph, id) = (self.graph, self.graph.id());

@@ -126,8 +126,8 @@ impl Position<'_> {
     pub fn words(self, operations: &[WordOperation]) -> Result<WordsNode> {
         self.check_context()?;
         let mut list = WordList::new(self.graph(), self.context(), operations)?;
-        let owners = list.take_owners();
-        let node = self.add(owners, |driver: &Driver, (node, graph, after, count): Place| {
+        let mut owners = list.take_owners();
+        let node = self.add(&mut owners, |driver: &Driver, (node, graph, after, count): Place| {
             WordList::pass(&mut list.raw, list.context, |params| {
                 // SAFETY: the place is one to add a node at; the graph keeps the words and the context.
                 unsafe { driver.cuGraphAddBatchMemOpNode(node, graph, after, count, params) }
