@@ -27,6 +27,11 @@ impl World {
         self.engine.tail(queue)
     }
 
+    /// `true` if all of the ops are done.
+    pub(crate) fn are_done(&self, ops: &[OpId]) -> bool {
+        ops.iter().all(|op| self.engine.is_done(*op))
+    }
+
     /// Orders all work before the next op of `earlier` before the next op of `later`.
     pub(crate) fn join_clocks(&mut self, later: QueueId, earlier: QueueId) {
         self.engine.join_queue_clock(later, earlier);

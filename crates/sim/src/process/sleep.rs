@@ -3,36 +3,52 @@
 //! A thread that a busy machine did not run has not slept. Linux counts for each thread the time on a
 //! processor and the time in which it was ready and had to wait for one; the rest is sleep. Time inside of a
 //! driver call does not count: there a thread may have to wait for one that the machine does not run.
+//!
+//! Every driver call asks whether its thread has slept, so asking has to be quick. A call reads a coarse clock
+//! at its begin and at its end, which takes 5 ns. Only when that has moved, every few milliseconds, does the
+//! thread get a new mark, with the exact time and its time on a processor.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// The shortest sleep that counts; shorter ones cannot be told from hand-overs between threads.
+use rustix::time::{ClockId, clock_gettime};
+
+/// The shortest sleep that counts; shorter ones cannot be told from hand-overs between threads. The coarse
+/// clock moves at least once in this time.
 const SHORTEST: Duration = Duration::from_millis(10);
 /// Sleeps are counted in whole units, because a sleeping thread is never woken on the nanosecond.
 const UNIT: Duration = Duration::from_millis(1);
-/// Time on a processor that is taken for part of a sleep: before it, after it, and between its parts.
-const BUSY: Duration = Duration::from_millis(5);
+
+/// Part of a sleep that a thread may be on a processor: it sets the timer before it is off.
+const SETTING_OUT: Duration = Duration::from_micros(200);
+/// The time for which a thread's count of waiting is good enough. Reading it takes some microseconds.
+const FRESH: Duration = Duration::from_millis(2);
 
 /// The number of a thread for which the system does not count.
 const UNCOUNTED: u32 = 0;
 
 /// The system's counts for a thread at a moment.
 #[derive(Clone, Copy)]
-struct Sample {
-    at: Instant,
+struct Counts {
     on_processor: Duration,
     waiting: Duration,
 }
 
-impl Sample {
+impl Counts {
     /// The counts of a thread; nothing where the system does not count.
-    fn of(thread: u32, at: Instant) -> Option<Self> {
+    fn of(thread: u32) -> Option<Self> {
         let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
         let numbers = text.split_ascii_whitespace().map_while(|number| number.parse().ok());
         let mut counts = numbers.map(Duration::from_nanos);
-        Some(Self { at, on_processor: counts.next()?, waiting: counts.next()? })
+        let (on_processor, waiting) = (counts.next()?, counts.next()?);
+        // Of a running thread, the file has the time on a processor as of the last interrupt.
+        let is_own = Some(thread) == HOST.with(|host| host.thread.get());
+        Some(Self { on_processor: if is_own { on_processor_of_this_thread() } else { on_processor }, waiting })
     }
+}
+
+fn on_processor_of_this_thread() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// A host thread at a moment from which its sleep is counted.
@@ -40,7 +56,10 @@ impl Sample {
 pub(crate) struct Mark {
     thread: u32,
     at: Instant,
-    sample: Option<Sample>,
+    /// Its time on a processor.
+    on_processor: Duration,
+    /// Its time in which it waited for a processor, at this moment or less than [`FRESH`] before.
+    waiting: Duration,
 }
 
 thread_local! {
@@ -51,11 +70,11 @@ thread_local! {
 struct Host {
     /// The system's number of the thread.
     thread: Cell<Option<u32>>,
-    /// The moment of the newest mark.
-    at: Cell<Option<Instant>>,
-    /// The coarse clock at that moment.
+    mark: Cell<Option<Mark>>,
+    /// The coarse clock at the moment of the mark.
     tick: Cell<Duration>,
-    sample: Cell<Option<Sample>>,
+    /// The time until which the mark's count of waiting is good enough.
+    counted_until: Cell<Option<Instant>>,
     /// The thread is in its program, between two driver calls.
     is_away: Cell<bool>,
     /// Nanoseconds that the thread slept between calls, and that no machine has counted.
@@ -66,40 +85,50 @@ impl Host {
     const fn new() -> Self {
         Self {
             thread: Cell::new(None),
-            at: Cell::new(None),
+            mark: Cell::new(None),
             tick: Cell::new(Duration::ZERO),
-            sample: Cell::new(None),
+            counted_until: Cell::new(None),
             is_away: Cell::new(false),
             slept: Cell::new(0),
         }
     }
 
-    /// Marks a moment. The system's counts are read again if they are old.
-    #[inline]
-    fn mark(&self, at: Instant) {
-        self.at.set(Some(at));
+    /// Marks this moment.
+    #[cold]
+    fn mark(&self, at: Instant) -> Mark {
         self.tick.set(tick());
-        if self.sample.get().is_none_or(|sample| at - sample.at >= SHORTEST) && self.thread.get() != Some(UNCOUNTED) {
-            self.read_counts(at);
+        let thread = self.thread.get().unwrap_or_else(this_thread);
+        self.thread.set(Some(thread));
+        let mark = match self.mark.get() {
+            Some(last) if self.counted_until.get().is_some_and(|until| at < until) => {
+                Mark { at, on_processor: on_processor_of_this_thread(), ..last }
+            }
+            _ => self.count(thread, at),
+        };
+        self.mark.set(Some(mark));
+        mark
+    }
+
+    /// A mark with counts that are read anew.
+    fn count(&self, thread: u32, at: Instant) -> Mark {
+        self.counted_until.set(Some(at + FRESH));
+        match (thread != UNCOUNTED).then(|| Counts::of(thread)).flatten() {
+            Some(Counts { on_processor, waiting }) => Mark { thread, at, on_processor, waiting },
+            None => {
+                self.thread.set(Some(UNCOUNTED));
+                Mark { thread: UNCOUNTED, at, on_processor: Duration::ZERO, waiting: Duration::ZERO }
+            }
         }
     }
 
+    /// The coarse clock has moved since the last mark.
     #[cold]
-    fn read_counts(&self, at: Instant) {
-        let thread = self.thread.get().unwrap_or_else(this_thread);
-        let sample = Sample::of(thread, at);
-        self.thread.set(Some(if sample.is_some() { thread } else { UNCOUNTED }));
-        self.sample.set(sample);
-    }
-
-    fn newest(&self) -> Option<Mark> {
-        Some(Mark { thread: self.thread.get()?, at: self.at.get()?, sample: self.sample.get() })
-    }
-
-    #[cold]
-    fn count_sleep(&self, now: Instant) {
-        let slept = self.newest().map_or(0, |mark| mark.slept_until(now));
-        self.slept.set(self.slept.get().saturating_add(slept));
+    fn is_back(&self, was_away: bool) {
+        let now = Instant::now();
+        if was_away && let Some(mark) = self.mark.get() {
+            self.slept.set(self.slept.get().saturating_add(mark.slept_until(now)));
+        }
+        self.mark(now);
     }
 }
 
@@ -109,20 +138,17 @@ pub(crate) struct Visit(());
 impl Visit {
     #[inline]
     pub(crate) fn begin() -> Self {
-        let now = Instant::now();
         HOST.with(|host| {
-            if host.is_away.replace(false) && host.at.get().is_some_and(|at| now - at >= SHORTEST) {
-                host.count_sleep(now);
+            let was_away = host.is_away.replace(false);
+            if tick() != host.tick.get() {
+                host.is_back(was_away);
             }
-            host.mark(now);
         });
         Self(())
     }
 }
 
 impl Drop for Visit {
-    /// The mark of the begin stands for the end, too, if the coarse clock has not moved in between: reading
-    /// that takes a few nanoseconds, and every call pays for it.
     #[inline]
     fn drop(&mut self) {
         HOST.with(|host| {
@@ -137,24 +163,19 @@ impl Drop for Visit {
 /// A clock that moves every few milliseconds; reading it takes less time than reading [`Instant::now`].
 #[inline]
 fn tick() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
-    Duration::try_from(time).unwrap_or_default()
+    Duration::try_from(clock_gettime(ClockId::MonotonicCoarse)).unwrap_or_default()
 }
 
 impl Mark {
     /// Marks this moment of this thread.
     pub(crate) fn set() -> Self {
-        let now = Instant::now();
-        HOST.with(|host| {
-            host.mark(now);
-            host.newest().unwrap_or(Self { thread: UNCOUNTED, at: now, sample: None })
-        })
+        HOST.with(|host| host.mark(Instant::now()))
     }
 
     /// The newest mark of this thread, and the nanoseconds that it slept between its calls since this was
     /// last asked.
     pub(crate) fn of_visit() -> (Self, u64) {
-        HOST.with(|host| (host.newest().unwrap_or_else(Self::set), host.slept.take()))
+        HOST.with(|host| (host.mark.get().unwrap_or_else(Self::set), host.slept.take()))
     }
 
     /// Nanoseconds from a mark of any thread to this one, counted as sleeps are.
@@ -172,20 +193,18 @@ impl Mark {
         if passed < SHORTEST {
             return 0;
         }
-        let slept = match (self.sample, Sample::of(self.thread, now)) {
-            (Some(before), Some(after)) => {
-                let waiting = after.waiting.saturating_sub(before.waiting);
-                let busy = after.on_processor.saturating_sub(before.on_processor);
-                passed.saturating_sub(waiting).saturating_sub(if busy > BUSY { busy } else { Duration::ZERO })
-            }
-            _ => passed,
-        };
-        counted(slept)
+        counted(match (self.thread != UNCOUNTED).then(|| Counts::of(self.thread)).flatten() {
+            Some(Counts { on_processor, waiting }) => passed
+                .saturating_sub(waiting.saturating_sub(self.waiting))
+                .saturating_sub(on_processor.saturating_sub(self.on_processor)),
+            None => passed,
+        })
     }
 }
 
 /// Nanoseconds of a sleep in whole units; none if it is too short to count.
 fn counted(slept: Duration) -> u64 {
+    let slept = slept + SETTING_OUT;
     if slept < SHORTEST {
         return 0;
     }
@@ -215,7 +234,7 @@ mod tests {
             rounds = std::hint::black_box(rounds + 1);
         }
         // Where the system does not tell work from sleep, both count.
-        if mark.sample.is_some() {
+        if mark.thread != UNCOUNTED {
             assert_eq!(mark.slept(), 0);
         }
     }
