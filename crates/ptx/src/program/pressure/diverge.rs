@@ -1,7 +1,6 @@
 //! Instructions that only some threads of a warp run, because a branch depends on values of their own.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 
 use super::{Registers, has};
 use crate::program::Code;
@@ -57,20 +56,28 @@ fn own_predicates(code: &Code, function: &Function, reads: &Reads, free: &[u64])
     }
 }
 
-/// The instructions between a branch that depends on values of the thread's own and its target. Where a branch
-/// ends threads, the others go on together.
-pub(super) fn divergent(code: &Code, function: &Function, reads: &Reads, free: &[u64]) -> Vec<Range<u32>> {
+/// `true` for each instruction between a branch that depends on values of the thread's own and its target. Where a
+/// branch ends threads, the others go on together.
+pub(super) fn divergent(code: &Code, function: &Function, reads: &Reads, free: &[u64]) -> Vec<bool> {
     let own = own_predicates(code, function, reads, free);
     let is_end = |pc: u32| matches!(code.instructions[pc as usize].operation, Operation::Return | Operation::Exit);
-    let range = |pc: u32| {
+    // Branches that begin to span an instruction, less those that end to.
+    let mut spans = vec![0_i32; (function.end - function.start) as usize + 1];
+    for pc in function.start..function.end {
         let Instruction { operation, guard, slots } = &code.instructions[pc as usize];
         let is_own = guard.predicate().is_some_and(|predicate| own.contains(&predicate));
-        if *operation != Operation::Branch || !is_own {
-            return None;
-        }
         let target = slots[0].value();
-        let range = if target > pc { pc + 1..target } else { target..pc + 1 };
-        Some(range).filter(|_| target <= pc || !is_end(target))
+        if *operation != Operation::Branch || !is_own || target > pc && is_end(target) {
+            continue;
+        }
+        let (first, end) = if target > pc { (pc + 1, target) } else { (target, pc + 1) };
+        spans[(first - function.start) as usize] += 1;
+        spans[(end - function.start) as usize] -= 1;
+    }
+    let mut now = 0;
+    let is_spanned = |change: i32| {
+        now += change;
+        now > 0
     };
-    (function.start..function.end).filter_map(range).collect()
+    spans.into_iter().map(is_spanned).collect()
 }

@@ -35,7 +35,8 @@ const OVERHEAD: u32 = 4;
 const ROOM: u32 = 32;
 /// Registers that are lost where four in a row, the first of them a multiple of four, are loaded or stored.
 const QUADRUPLES: u32 = 3;
-/// The fewest registers of a kernel, and of one that calls functions.
+/// The fewest registers of a kernel, and of one that calls functions, which follow a convention in code that can
+/// be linked.
 const LEAST: u32 = 8;
 const LEAST_WITH_CALLS: u32 = 24;
 /// Registers that a function may write without restoring them: values that are live across calls are in others.

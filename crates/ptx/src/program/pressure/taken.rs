@@ -1,6 +1,6 @@
 //! Registers that instructions in their final order take.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use super::has;
 use super::instruction;
@@ -88,12 +88,12 @@ pub(super) fn most_taken(steps: Vec<Step>, kinds: &[Kind], mut live: Vec<u64>, k
     (0..kinds.len().min(live.len() * 64)).filter(|id| has(&live, *id)).for_each(|id| taken.take(kinds[id]));
     live.resize(kinds.len().div_ceil(64), 0);
     let mut most = taken.all();
-    // Registers that are read late, and from when on they can be written again.
-    let mut held: VecDeque<(usize, Kind)> = VecDeque::new();
+    // The instruction from which on a register that was read late can be written again, and the registers that
+    // nothing else holds until then.
+    let mut until: HashMap<usize, usize> = HashMap::new();
+    let mut held: Vec<Vec<Kind>> = vec![Vec::new(); steps.len() + 1 + HELD];
     for (at, step) in steps.into_iter().enumerate() {
-        while let Some((_, kind)) = held.pop_front_if(|(until, _)| *until <= at) {
-            taken.give(kind);
-        }
+        std::mem::take(&mut held[at]).into_iter().for_each(|kind| taken.give(kind));
         let Step { operation, reads, writes, scratch } = step;
         reads.iter().for_each(|id| {
             left.entry(*id).and_modify(|count| *count -= 1);
@@ -104,7 +104,9 @@ pub(super) fn most_taken(steps: Vec<Step>, kinds: &[Kind], mut live: Vec<u64>, k
         };
         let new: Vec<usize> = writes.iter().copied().filter(|id| !has(&live, *id)).collect();
         let results = new.iter().filter(|id| left.contains_key(*id)).map(|id| kinds[*id].words()).sum::<u32>();
-        let is_late = operation.is_some_and(instruction::is_late);
+        if operation.is_some_and(instruction::is_late) {
+            until.extend(reads.iter().map(|id| (*id, at + 1 + HELD)));
+        }
         // Words of operands that results may take; four in a row have to be elsewhere.
         let mut room = if results <= 2 && operation.is_some_and(instruction::is_answered) { results } else { 0 };
         for id in reads.into_iter().filter(|id| !writes.contains(id)) {
@@ -113,11 +115,12 @@ pub(super) fn most_taken(steps: Vec<Step>, kinds: &[Kind], mut live: Vec<u64>, k
             }
             live[id / 64] &= !(1 << (id % 64));
             let words = kinds[id].words();
-            if is_late && words > room {
-                held.push_back((at + 1 + HELD, kinds[id]));
-            } else {
-                room = room.saturating_sub(words);
-                taken.give(kinds[id]);
+            match until.get(&id).filter(|until| **until > at) {
+                Some(until) if words > room => held[*until].push(kinds[id]),
+                _ => {
+                    room = room.saturating_sub(words);
+                    taken.give(kinds[id]);
+                }
             }
         }
         for id in new {

@@ -217,7 +217,7 @@ fn free(code: &Code, function: &Function, touches: &[Touch], registers: &Registe
         let divergent = diverge::divergent(code, function, &reads, &free);
         for touch in instructions.iter().flat_map(|(writes, _)| writes) {
             let id = registers.id(touch);
-            if several.contains(&id) && divergent.iter().any(|range| range.contains(&touch.pc)) {
+            if several.contains(&id) && divergent[(touch.pc - function.start) as usize] {
                 free[id / 64] &= !(1 << (id % 64));
             }
         }
