@@ -56,8 +56,8 @@ fn own_predicates(code: &Code, function: &Function, reads: &Reads, free: &[u64])
     }
 }
 
-/// `true` for each instruction between a branch that depends on values of the thread's own and its target. Where a
-/// branch ends threads, the others go on together.
+/// `true` for each instruction between a branch that depends on values of the thread's own and its target.
+/// Where a branch ends threads, the others go on together.
 pub(super) fn divergent(code: &Code, function: &Function, reads: &Reads, free: &[u64]) -> Vec<bool> {
     let own = own_predicates(code, function, reads, free);
     let is_end = |pc: u32| matches!(code.instructions[pc as usize].operation, Operation::Return | Operation::Exit);

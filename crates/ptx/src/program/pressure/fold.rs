@@ -18,8 +18,8 @@ pub(super) fn register(touch: &Touch) -> Register {
 /// Touches of a function without the instructions that are folded.
 pub(super) struct Folded {
     pub(super) touches: Vec<Touch>,
-    /// Sums of an address and a scaled index: one instruction, which has a constant for an operand already, and
-    /// takes the address from registers.
+    /// Sums of an address and a scaled index: one instruction, which has a constant for an operand already,
+    /// and takes the address from registers.
     pub(super) sums: HashSet<u32>,
     /// Registers that are addresses of accesses.
     pub(super) addresses: HashSet<Register>,
@@ -51,8 +51,8 @@ impl Uses {
     }
 }
 
-/// Folds moves into readers of their results, constants that are added to addresses into accesses, and products
-/// by a constant into sums.
+/// Folds moves into readers of their results, constants that are added to addresses into accesses, and
+/// products by a constant into sums.
 pub(super) fn fold(code: &Code, touches: &[Touch]) -> Folded {
     let uses = Uses::of(touches);
     let mut source_of: HashMap<Register, Register> = HashMap::new();

@@ -16,12 +16,13 @@ pub(super) const ARITHMETIC: u32 = 5;
 /// Words in which the lanes of a warp find out how they share a sum: the lane, the first lane of all, their
 /// number, the lanes before.
 const SHARED_SUM: u32 = 4;
-/// Words in which an atomic operation on two bytes goes through the four that hardware can swap: their address,
-/// old and new values, the shift.
+/// Words in which an atomic operation on two bytes goes through the four that hardware can swap: their
+/// address, old and new values, the shift.
 const HALF_OF_WORD: u32 = 7;
 /// Words of a division of 32 bits, which starts from an approximate reciprocal.
 const DIVISION: u32 = 4;
-/// Words from which a lane finds its part of a fragment: the lane, a pair for the offset, a pair for the address.
+/// Words from which a lane finds its part of a fragment: the lane, a pair for the offset, a pair for the
+/// address.
 const FRAGMENT: u32 = 5;
 
 /// The instructions that one may not pass.
@@ -115,14 +116,14 @@ pub(super) fn is_late(operation: Operation) -> bool {
     }
 }
 
-/// `true` if its result may take the registers of its operands: hardware has read them by the time that memory
-/// answers.
+/// `true` if its result may take the registers of its operands: hardware has read them by the time that
+/// memory answers.
 pub(super) fn is_answered(operation: Operation) -> bool {
     matches!(operation, Operation::Load(_) | Operation::Atomic(_))
 }
 
-/// Words that it needs meanwhile, beside operands and results. `is_common` if all threads access one place, and
-/// `is_alike` if their operands are the same, too.
+/// Words that it needs meanwhile, beside operands and results. `is_common` if all threads access one place,
+/// and `is_alike` if their operands are the same, too.
 pub(super) fn scratch(operation: Operation, is_common: bool, is_alike: bool) -> u32 {
     match operation {
         Operation::Atomic(Atomic { change: Change::Add, scalar, .. }) if is_common => match scalar {
@@ -142,9 +143,9 @@ pub(super) fn scratch(operation: Operation, is_common: bool, is_alike: bool) -> 
     }
 }
 
-/// `true` for an instruction that the assembler carries out by calling a function of its own: divisions that are
-/// not of 32 bits, floating point with a rounding that hardware only approximates, and matrices of elements that
-/// hardware does not multiply any more.
+/// `true` for an instruction that the assembler carries out by calling a function of its own: divisions that
+/// are not of 32 bits, floating point with a rounding that hardware only approximates, and matrices of
+/// elements that hardware does not multiply any more.
 pub(super) fn is_call(operation: Operation) -> bool {
     use Compute::{
         Divide, DivideDouble, DivideSingle, ReciprocalDouble, ReciprocalRootDouble, ReciprocalSingle, Remainder,

@@ -6,8 +6,8 @@
 //! alone) are left out, since hardware reads them from constant memory or has a file of its own for them.
 //!
 //! Then it orders instructions as an assembler does to hide latency: with those behind short branches, which
-//! run under a predicate, and with several turns of a loop at once. In that order, registers are used again only
-//! after a while where instructions read them late, and words that are stored have odd ones.
+//! run under a predicate, and with several turns of a loop at once. In that order, registers are used again
+//! only after a while where instructions read them late, and words that are stored have odd ones.
 
 mod block;
 mod diverge;
@@ -35,11 +35,12 @@ const OVERHEAD: u32 = 4;
 const ROOM: u32 = 32;
 /// Registers that are lost where four in a row, the first of them a multiple of four, are loaded or stored.
 const QUADRUPLES: u32 = 3;
-/// The fewest registers of a kernel, and of one that calls functions, which follow a convention in code that can
-/// be linked.
+/// The fewest registers of a kernel, and of one that calls functions, which follow a convention in code that
+/// can be linked.
 const LEAST: u32 = 8;
 const LEAST_WITH_CALLS: u32 = 24;
-/// Registers that a function may write without restoring them: values that are live across calls are in others.
+/// Registers that a function may write without restoring them: values that are live across calls are in
+/// others.
 const WRITTEN_BY_CALLS: u32 = 16;
 /// The longest block that is reordered; in longer ones there is enough to fill the room.
 const LONGEST: usize = 4096;

@@ -1,8 +1,8 @@
 //! The order that an assembler gives the instructions of a block to hide latency.
 //!
-//! It works from the end of the block upwards: of all instructions whose results are needed by then, the one that
-//! most has to happen before comes next. So each is as late as its readers let it be. Latencies are rough: memory
-//! is far, everything else is near.
+//! It works from the end of the block upwards: of all instructions whose results are needed by then, the one
+//! that most has to happen before comes next. So each is as late as its readers let it be. Latencies are
+//! rough: memory is far, everything else is near.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -16,7 +16,7 @@ pub(super) enum Kind {
     /// None.
     Free,
     Word,
-    /// A word that is stored beside an address, which is a pair: it has an odd number.
+    /// A word that instructions read beside a pair: it has an odd number.
     Odd,
     Pair,
 }
@@ -88,8 +88,8 @@ pub(super) fn most_taken(steps: Vec<Step>, kinds: &[Kind], mut live: Vec<u64>, k
     (0..kinds.len().min(live.len() * 64)).filter(|id| has(&live, *id)).for_each(|id| taken.take(kinds[id]));
     live.resize(kinds.len().div_ceil(64), 0);
     let mut most = taken.all();
-    // The instruction from which on a register that was read late can be written again, and the registers that
-    // nothing else holds until then.
+    // The instruction from which on a register that was read late can be written again, and the registers
+    // that nothing else holds until then.
     let mut until: HashMap<usize, usize> = HashMap::new();
     let mut held: Vec<Vec<Kind>> = vec![Vec::new(); steps.len() + 1 + HELD];
     for (at, step) in steps.into_iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::program::compute::{Cast, Compute};
 use crate::program::constants::Constants;
 use crate::program::function::{Function, Touch};
 use crate::program::operation::{Instruction, Operation, Special};
-use crate::program::slot::Guard;
+use crate::program::slot::{Guard, Slot};
 use crate::program::space::Space;
 
 /// The registers of a function.
@@ -45,9 +45,16 @@ pub(super) fn registers(code: &Code, constants: &Constants, function: &Function,
         }
     };
     registers.kinds = (0..count).map(kind).collect();
-    registers.fetched = fetched(code, folded, &registers);
+    registers.fetched = fetched(code, constants, folded, &registers);
     registers.immediates = immediates(code, constants, touches);
     registers
+}
+
+/// `true` for the constant 0.
+fn is_zero(constants: &Constants, slot: Slot, is_long: bool) -> bool {
+    let word = || constants.words.get(slot.index()).map(|row| u64::from(row.0[0]));
+    let long = || constants.longs.get(slot.index()).map(|row| row.0[0]);
+    slot.is_constant() && (if is_long { long() } else { word() }) == Some(0)
 }
 
 /// Constants that instructions take from registers: values, beside zero, of accesses to global memory.
@@ -67,9 +74,7 @@ fn immediates(code: &Code, constants: &Constants, touches: &[Touch]) -> HashMap<
             continue;
         }
         for slot in values.iter().filter(|slot| slot.is_constant()) {
-            let word = constants.words.get(slot.index()).map(|row| u64::from(row.0[0]));
-            let long = constants.longs.get(slot.index()).map(|row| row.0[0]);
-            if (if is_long { long } else { word }) != Some(0) {
+            if !is_zero(constants, *slot, is_long) {
                 immediates.entry(pc).or_default().push(if is_long { Kind::Pair } else { Kind::Odd });
             }
         }
@@ -137,8 +142,8 @@ fn lower(code: &Code, constants: &Constants, touches: &[Touch], registers: &Regi
     }
 }
 
-/// Words that are read together with a pair: they are stored in global memory, alone, or scaled and added to an
-/// address. The pair begins with an even register, and the word has an odd one.
+/// Words that are read together with a pair: they are stored in global memory, alone, or scaled and added to
+/// an address. The pair begins with an even register, and the word has an odd one.
 fn odd(code: &Code, Folded { touches, sums, .. }: &Folded, registers: &Registers) -> Vec<u64> {
     let mut odd = vec![0; registers.count.div_ceil(64)];
     for touch in touches.iter().filter(|touch| !touch.is_write && !touch.is_long) {
@@ -165,15 +170,15 @@ fn odd(code: &Code, Folded { touches, sums, .. }: &Folded, registers: &Registers
 
 /// Operands that all threads have alike, where an instruction takes them from registers of the thread alone:
 /// addresses and values of accesses to global memory, and addresses to which a scaled index is added.
-fn fetched(code: &Code, folded: &Folded, registers: &Registers) -> HashSet<(u32, Register)> {
+fn fetched(code: &Code, constants: &Constants, folded: &Folded, registers: &Registers) -> HashSet<(u32, Register)> {
     let Folded { touches, sums, addresses } = folded;
     let is_free = |touch: &Touch| registers.kinds[registers.id(touch)] == Kind::Free;
-    let mut numbers = HashSet::new();
+    let mut zeros = HashSet::new();
     for touch in touches.iter().filter(|touch| touch.is_write) {
         let instruction = &code.instructions[touch.pc as usize];
         let is_move = matches!(instruction.operation, Operation::Compute(Compute::Move | Compute::MoveLong));
-        if is_move && instruction.slots[1].is_constant() {
-            numbers.insert(fold::register(touch));
+        if is_move && is_zero(constants, instruction.slots[1], touch.is_long) {
+            zeros.insert(fold::register(touch));
         }
     }
     let mut fetched = HashSet::new();
@@ -183,8 +188,8 @@ fn fetched(code: &Code, folded: &Folded, registers: &Registers) -> HashSet<(u32,
         let is_access = is_global(code.instructions[pc as usize].operation);
         for touch in touches.iter().filter(|touch| !touch.is_write && is_free(touch)) {
             let register = fold::register(touch);
-            // A number that several instructions store is zero more often than not, for which there is a register.
-            let is_zero = numbers.contains(&register) && !addresses.contains(&register);
+            // There is a register for zero; addresses of variables are not known yet.
+            let is_zero = zeros.contains(&register) && !addresses.contains(&register);
             if is_sum || is_access && !is_zero {
                 fetched.insert((pc, register));
             }
