@@ -22,6 +22,11 @@ impl Int {
     pub(crate) fn is_long(self) -> bool {
         matches!(self, Int::U64 | Int::S64)
     }
+
+    /// `true` if it has 32 bits.
+    pub(crate) fn is_word(self) -> bool {
+        matches!(self, Int::U32 | Int::S32)
+    }
 }
 
 /// Sixteen-bit floating point, alone or in pairs.

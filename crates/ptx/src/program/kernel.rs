@@ -74,7 +74,8 @@ impl<'p> Kernel<'p> {
     /// Registers that a thread needs, as an assembler without a bound would have them: an estimate, from the
     /// values that are live together and the order that hides latency.
     pub fn registers(self) -> u32 {
-        *self.function().registers.get_or_init(|| pressure::registers(&self.program.code, self.index).min(255))
+        let Program { code, constants } = self.program;
+        *self.function().registers.get_or_init(|| pressure::registers(code, constants, self.index).min(255))
     }
 
     /// The most registers of a thread, where the text says it: by `.maxnreg`, or by the threads of a block

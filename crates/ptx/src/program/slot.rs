@@ -5,7 +5,7 @@
 //! read either way.
 
 /// A register, or a constant, of the file that the instruction implies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Slot(u32);
 
 /// Set in the slot of a constant.
@@ -61,6 +61,11 @@ impl Guard {
 
     pub(crate) fn new(predicate: Slot, negated: bool) -> Guard {
         Guard(predicate.0 << 1 | u32::from(negated))
+    }
+
+    /// The predicate that it asks.
+    pub(crate) fn predicate(self) -> Option<Slot> {
+        (self != Guard::NONE).then_some(Slot(self.0 >> 1))
     }
 
     /// The lanes of `mask` that the guard lets through.

@@ -112,8 +112,12 @@ pub(super) fn blocks(code: &Code, index: usize, touches: &[Touch], registers: &R
 }
 
 /// Blocks with those behind them that a short branch skips: an assembler runs these under a predicate
-/// instead.
-pub(super) fn regions(blocks: &[Block], touches: &[Touch]) -> Vec<Block> {
+/// instead. A branch to the end of a kernel ends the thread there.
+pub(super) fn regions(code: &Code, blocks: &[Block], touches: &[Touch]) -> Vec<Block> {
+    let is_end = |block: &Block| {
+        let first = &code.instructions[block.instructions.start as usize];
+        matches!(first.operation, Operation::Return | Operation::Exit) && first.guard == Guard::NONE
+    };
     let mut regions: Vec<(usize, usize)> = Vec::new();
     let mut first = 0;
     while first < blocks.len() {
@@ -130,7 +134,7 @@ pub(super) fn regions(blocks: &[Block], touches: &[Touch]) -> Vec<Block> {
                 && skipped.before == [last]
                 && skipped.next == [last + 2]
                 && after.before.iter().all(|before| *before == last || *before == last + 1);
-            if !(is_short && joins) {
+            if !(is_short && joins) || is_end(after) {
                 break;
             }
             last += 2;

@@ -1,96 +1,29 @@
-//! Live values of a block in the order that an assembler gives it to hide latency.
+//! The order that an assembler gives the instructions of a block to hide latency.
 //!
-//! Instructions start as soon as their operands are there, one at a time, those with the longest way to the
-//! end first. Latencies are rough: memory is far, everything else is near.
+//! It works from the end of the block upwards: of all instructions whose results are needed by then, the one
+//! that most has to happen before comes next. So each is as late as its readers let it be. Latencies are
+//! rough: memory is far, everything else is near.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use super::instruction::{self, ARITHMETIC, Order, SHARED, SPACES};
+use super::taken::{Kind, Step, most_taken};
 use super::{Block, Registers, has};
 use crate::program::Code;
-use crate::program::compute::Compute;
 use crate::program::function::Touch;
-use crate::program::operation::Operation;
-use crate::program::space::Space;
-
-/// Cycles until results are there.
-const GLOBAL: u32 = 300;
-const SHARED: u32 = 30;
-const ACROSS_LANES: u32 = 25;
-const SPECIAL: u32 = 20;
-const ARITHMETIC: u32 = 5;
 
 /// An instruction of a block.
 struct Node {
-    reads: Vec<usize>,
-    writes: Vec<usize>,
+    step: Step,
     latency: u32,
-    /// Those that wait for it, and whether for its results.
-    next: Vec<(usize, bool)>,
-    /// Instructions that it waits for.
-    open: usize,
-    /// Cycles from its start to the end of the block, at least.
-    height: u32,
-    /// The cycle from which on it can start.
-    ready: u32,
+    /// Those that it waits for, and whether for their results.
+    before: Vec<(usize, bool)>,
 }
 
-/// The instructions that one may not pass.
-enum Order {
-    None,
-    /// Writes to a space.
-    Reads(usize),
-    /// All accesses to a space.
-    Writes(usize),
-    All,
-}
-
-/// Spaces that do not overlap.
-const SPACES: usize = 4;
-
-fn space(space: Space) -> usize {
-    match space {
-        Space::Shared => 1,
-        Space::Local | Space::Frame => 2,
-        Space::Argument | Space::Parameter => 3,
-        Space::Global | Space::Generic => 0,
-    }
-}
-
-/// Order and latency of an operation.
-fn order(operation: Operation) -> (Order, u32) {
-    let far = |at: Space| if space(at) == 0 { GLOBAL } else { SHARED };
-    match operation {
-        Operation::Load(form) if form.space == Space::Argument => (Order::None, 1),
-        Operation::Load(form) if form.constant => (Order::None, SHARED),
-        Operation::Load(form) if form.strong => (Order::Writes(space(form.space)), far(form.space)),
-        Operation::Load(form) => (Order::Reads(space(form.space)), far(form.space)),
-        Operation::LoadWhole(form) => (Order::Writes(space(form.space)), far(form.space)),
-        Operation::Store(form) | Operation::StoreWhole(form) => (Order::Writes(space(form.space)), 1),
-        Operation::AtomicPair(form) => (Order::Writes(space(form.space)), far(form.space)),
-        Operation::Atomic(form) => (Order::Writes(space(form.space)), far(form.space)),
-        Operation::Special(_) | Operation::Compute(Compute::Approximate(..)) => (Order::None, SPECIAL),
-        Operation::Compute(_) => (Order::None, ARITHMETIC),
-        Operation::Shuffle(_)
-        | Operation::Vote(_)
-        | Operation::Match { .. }
-        | Operation::Reduce(_)
-        | Operation::Multiply(_)
-        | Operation::MultiplyQuads(_) => (Order::None, ACROSS_LANES),
-        Operation::Fragment(_) | Operation::Matrix(_) => (Order::Writes(0), GLOBAL),
-        _ => (Order::All, ARITHMETIC),
-    }
-}
-
-/// The most words that are live in a block that is ordered for latency, several copies of it behind each
+/// The most words that are taken in a block that is ordered for latency, several copies of it behind each
 /// other.
-pub(super) fn most(
-    code: &Code,
-    block: &Block,
-    touches: &[Touch],
-    (registers, free): (&Registers, &[u64]),
-    copies: usize,
-) -> u32 {
+pub(super) fn most(code: &Code, block: &Block, touches: &[Touch], registers: &Registers, copies: usize) -> u32 {
     let touches = &touches[block.touches.clone()];
     // Registers that are live at the start, and those that are written.
     let (mut live, mut written) = (block.live.clone(), vec![0; block.live.len()]);
@@ -110,35 +43,71 @@ pub(super) fn most(
         let is_own = has(&written, id) && !has(&live, id);
         if is_own { id + registers.count * (copies - 1 - copy) } else { id }
     };
-    let nodes = nodes(code, touches, copies, id);
-    run(nodes, block, live, (registers, free), copies)
+    let mut kinds = registers.kinds.repeat(copies);
+    let nodes = nodes(code, touches, (registers, &mut kinds), copies, id);
+    let order = order(&nodes);
+    let mut steps: Vec<Step> = nodes.into_iter().map(|node| node.step).collect();
+    let steps = order.into_iter().map(|at| std::mem::take(&mut steps[at]));
+    most_taken(steps.collect(), &kinds, live, &block.live)
 }
 
 /// The instructions of a block, with those that each waits for.
-fn nodes(code: &Code, touches: &[Touch], copies: usize, id: impl Fn(&Touch, usize) -> usize) -> Vec<Node> {
+fn nodes(
+    code: &Code,
+    touches: &[Touch],
+    (registers, kinds): (&Registers, &mut Vec<Kind>),
+    copies: usize,
+    id: impl Fn(&Touch, usize) -> usize,
+) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut writer: HashMap<usize, usize> = HashMap::new();
     let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut stores: [Option<usize>; SPACES] = [None; SPACES];
     let mut loads: [Vec<usize>; SPACES] = Default::default();
+    let mut fetched: HashMap<usize, usize> = HashMap::new();
     let mut fence = 0_usize;
     let all = (0..copies).flat_map(|copy| touches.chunk_by(|a, b| a.pc == b.pc).map(move |touches| (copy, touches)));
     for (copy, touches) in all {
-        let this = nodes.len();
-        let (order, latency) = order(code.instructions[touches[0].pc as usize].operation);
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        let operation = code.instructions[touches[0].pc as usize].operation;
+        let mut step = Step::of(operation);
+        let mut is_common = false;
         // Those before, and true for those whose results it waits for.
         let mut before: Vec<(usize, bool)> = Vec::new();
+        for touch in touches.iter().filter(|touch| registers.is_fetched(touch)) {
+            let new = kinds.len();
+            let id = *fetched.entry(registers.id(touch)).or_insert(new);
+            if id == new {
+                kinds.push(if touch.is_long { Kind::Pair } else { Kind::Odd });
+                writer.insert(id, nodes.len());
+                let step = Step { writes: vec![id], ..Step::default() };
+                // Most lie in constant memory.
+                nodes.push(Node { step, latency: SHARED, before: Vec::new() });
+            }
+            before.extend(writer.get(&id).map(|one| (*one, true)));
+            step.reads.push(id);
+            is_common |= touch.is_long;
+        }
+        for kind in registers.immediates.get(&touches[0].pc).into_iter().flatten() {
+            before.push((nodes.len(), true));
+            step.reads.push(kinds.len());
+            let step = Step { writes: vec![kinds.len()], ..Step::default() };
+            nodes.push(Node { step, latency: ARITHMETIC, before: Vec::new() });
+            kinds.push(*kind);
+        }
+        let is_alike = |touch: &Touch| touch.is_write || registers.weight(registers.id(touch)) == 0;
+        step.scratch = instruction::scratch(operation, is_common, touches.iter().all(is_alike));
+        let this = nodes.len();
+        let (order, latency) = instruction::order(operation);
         for touch in touches {
             let id = id(touch, copy);
             before.extend(writer.get(&id).map(|one| (*one, !touch.is_write)));
             if touch.is_write {
                 before.extend(readers.remove(&id).unwrap_or_default().into_iter().map(|one| (one, false)));
                 writer.insert(id, this);
-                writes.push(id);
+                step.writes.push(id);
             } else {
                 readers.entry(id).or_default().push(this);
-                reads.push(id);
+                step.reads.push(id);
             }
         }
         before.extend(fence.checked_sub(1).map(|one| (one, false)));
@@ -153,6 +122,11 @@ fn nodes(code: &Code, touches: &[Touch], copies: usize, id: impl Fn(&Touch, usiz
                 before.extend(loads[space].drain(..).map(|one| (one, false)));
                 stores[space] = Some(this);
             }
+            Order::Accesses => {
+                before.extend(stores.iter().flatten().map(|one| (*one, false)));
+                before.extend(loads.iter_mut().flat_map(|loads| loads.drain(..)).map(|one| (one, false)));
+                stores = [Some(this); SPACES];
+            }
             Order::All => {
                 before.extend((fence..this).map(|one| (one, false)));
                 fence = this + 1;
@@ -161,69 +135,41 @@ fn nodes(code: &Code, touches: &[Touch], copies: usize, id: impl Fn(&Touch, usiz
         before.retain(|(one, _)| *one != this);
         before.sort_unstable_by_key(|(one, waits)| (*one, Reverse(*waits)));
         before.dedup_by_key(|(one, _)| *one);
-        nodes.push(Node { reads, writes, latency, next: Vec::new(), open: before.len(), height: 0, ready: 0 });
-        for (one, waits) in before {
-            nodes[one].next.push((this, waits));
-        }
-    }
-    for this in (0..nodes.len()).rev() {
-        let latency = nodes[this].latency;
-        let below = nodes[this].next.iter().map(|(next, waits)| nodes[*next].height + if *waits { latency } else { 1 });
-        nodes[this].height = below.max().unwrap_or(latency);
+        nodes.push(Node { step, latency, before });
     }
     nodes
 }
 
-/// Starts the instructions, and counts the words that are live meanwhile.
-fn run(
-    mut nodes: Vec<Node>,
-    block: &Block,
-    mut live: Vec<u64>,
-    (registers, free): (&Registers, &[u64]),
-    copies: usize,
-) -> u32 {
-    let weight = |id: usize| {
-        let id = id % registers.count;
-        if has(free, id) { 0 } else { registers.weight(id) }
-    };
-    let mut left: HashMap<usize, u32> = HashMap::new();
-    nodes.iter().flat_map(|node| &node.reads).for_each(|id| *left.entry(*id).or_default() += 1);
-    live.resize((registers.count * copies).div_ceil(64), 0);
-    let mut now: u32 = (0..registers.count).filter(|id| has(&live, *id)).map(weight).sum();
-    let (mut most, mut time) = (now, 0);
-    let mut open: Vec<usize> = (0..nodes.len()).filter(|this| nodes[*this].open == 0).collect();
-    while let Some(earliest) = open.iter().map(|this| nodes[*this].ready).min() {
-        time = time.max(earliest);
-        let ready = (0..open.len()).filter(|at| nodes[open[*at]].ready <= time);
-        let Some(best) = ready.max_by_key(|at| (nodes[open[*at]].height, Reverse(open[*at]))) else { break };
-        let this = open.swap_remove(best);
-        let (reads, writes) = (std::mem::take(&mut nodes[this].reads), std::mem::take(&mut nodes[this].writes));
-        for id in writes.iter().copied().filter(|id| !has(&live, *id)).collect::<Vec<_>>() {
-            live[id / 64] |= 1 << (id % 64);
-            now += weight(id);
+/// The order of the instructions, by their numbers.
+fn order(nodes: &[Node]) -> Vec<usize> {
+    // Cycles from the start of the block to the start of an instruction, at least; how many wait for it; and
+    // cycles from its start to the end of the block, as far as that is known.
+    let (mut depths, mut behind, mut heights) =
+        (vec![0; nodes.len()], vec![0_usize; nodes.len()], vec![0; nodes.len()]);
+    let time = |one: usize, waits: bool| if waits { nodes[one].latency } else { 1 };
+    for (this, node) in nodes.iter().enumerate() {
+        for (one, waits) in &node.before {
+            depths[this] = depths[this].max(depths[*one] + time(*one, *waits));
+            behind[*one] += 1;
         }
-        most = most.max(now);
-        for id in &reads {
-            left.entry(*id).and_modify(|count| *count -= 1);
-        }
-        for id in reads.into_iter().chain(writes) {
-            let is_kept = id < registers.count && has(&block.live, id);
-            let is_over = left.get(&id).is_none_or(|count| *count == 0) && !is_kept;
-            if is_over && has(&live, id) {
-                live[id / 64] &= !(1 << (id % 64));
-                now -= weight(id);
-            }
-        }
-        let latency = nodes[this].latency;
-        for (next, waits) in std::mem::take(&mut nodes[this].next) {
-            let node = &mut nodes[next];
-            node.ready = node.ready.max(time + if waits { latency } else { 1 });
-            node.open -= 1;
-            if node.open == 0 {
-                open.push(next);
-            }
-        }
-        time += 1;
     }
-    most
+    let (mut order, mut now) = (Vec::with_capacity(nodes.len()), 0);
+    let mut open: Vec<usize> = (0..nodes.len()).filter(|this| behind[*this] == 0).collect();
+    while let Some(earliest) = open.iter().map(|this| heights[*this]).min() {
+        now = earliest.max(now);
+        let ready = (0..open.len()).filter(|at| heights[open[*at]] <= now);
+        let Some(best) = ready.max_by_key(|at| (depths[open[*at]], open[*at])) else { break };
+        let this = open.swap_remove(best);
+        order.push(this);
+        for (one, waits) in &nodes[this].before {
+            heights[*one] = heights[*one].max(now + time(*one, *waits));
+            behind[*one] -= 1;
+            if behind[*one] == 0 {
+                open.push(*one);
+            }
+        }
+        now += 1;
+    }
+    order.reverse();
+    order
 }
