@@ -30,7 +30,9 @@ impl World {
         let earlier = self.earlier_records(handle);
         let shared = self.begin_shared_record(handle)?;
         let mut before = self.dependencies_of_next(context, queue);
-        before.extend(earlier.into_iter().flatten());
+        for op in earlier.into_iter().flatten() {
+            before.push(op);
+        }
         let now = self.clock.host_call();
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         let serial = event.next_serial();

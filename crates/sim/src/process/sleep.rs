@@ -9,6 +9,7 @@
 //! thread get a new mark, with the exact time and its time on a processor.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -54,6 +55,8 @@ fn on_processor_of_this_thread() -> Duration {
 /// A host thread at a moment from which its sleep is counted.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
+    /// No other of the process has the number.
+    number: u64,
     thread: u32,
     at: Instant,
     /// Its time on a processor.
@@ -71,6 +74,8 @@ struct Host {
     /// The system's number of the thread.
     thread: Cell<Option<u32>>,
     mark: Cell<Option<Mark>>,
+    /// The number of the mark; 0 if there is none.
+    number: Cell<u64>,
     /// The coarse clock at the moment of the mark.
     tick: Cell<Duration>,
     /// The time until which the mark's count of waiting is good enough.
@@ -86,6 +91,7 @@ impl Host {
         Self {
             thread: Cell::new(None),
             mark: Cell::new(None),
+            number: Cell::new(0),
             tick: Cell::new(Duration::ZERO),
             counted_until: Cell::new(None),
             is_away: Cell::new(false),
@@ -96,6 +102,7 @@ impl Host {
     /// Marks this moment.
     #[cold]
     fn mark(&self, at: Instant) -> Mark {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         self.tick.set(tick());
         let thread = self.thread.get().unwrap_or_else(this_thread);
         self.thread.set(Some(thread));
@@ -105,6 +112,8 @@ impl Host {
             }
             _ => self.count(thread, at),
         };
+        let mark = Mark { number: NUMBERS.fetch_add(1, Ordering::Relaxed) + 1, ..mark };
+        self.number.set(mark.number);
         self.mark.set(Some(mark));
         mark
     }
@@ -113,10 +122,10 @@ impl Host {
     fn count(&self, thread: u32, at: Instant) -> Mark {
         self.counted_until.set(Some(at + FRESH));
         match (thread != UNCOUNTED).then(|| Counts::of(thread)).flatten() {
-            Some(Counts { on_processor, waiting }) => Mark { thread, at, on_processor, waiting },
+            Some(Counts { on_processor, waiting }) => Mark { number: 0, thread, at, on_processor, waiting },
             None => {
                 self.thread.set(Some(UNCOUNTED));
-                Mark { thread: UNCOUNTED, at, on_processor: Duration::ZERO, waiting: Duration::ZERO }
+                Mark { number: 0, thread: UNCOUNTED, at, on_processor: Duration::ZERO, waiting: Duration::ZERO }
             }
         }
     }
@@ -172,10 +181,16 @@ impl Mark {
         HOST.with(|host| host.mark(Instant::now()))
     }
 
-    /// The newest mark of this thread, and the nanoseconds that it slept between its calls since this was
-    /// last asked.
-    pub(crate) fn of_visit() -> (Self, u64) {
-        HOST.with(|host| (host.mark.get().unwrap_or_else(Self::set), host.slept.take()))
+    /// The newest mark of this thread, and the nanoseconds that the thread slept between its calls since this
+    /// was last asked; nothing if the mark is the `known` one, after which it has not slept.
+    #[inline]
+    pub(crate) fn of_visit(known: Option<&Self>) -> Option<(Self, u64)> {
+        HOST.with(|host| {
+            if known.is_some_and(|mark| mark.number == host.number.get()) {
+                return None;
+            }
+            Some((host.mark.get().unwrap_or_else(Self::set), host.slept.take()))
+        })
     }
 
     /// Nanoseconds from a mark of any thread to this one, counted as sleeps are.
@@ -244,7 +259,7 @@ mod tests {
         let call = |sleep| {
             let visit = Visit::begin();
             std::thread::sleep(Duration::from_millis(sleep));
-            let slept = Mark::of_visit().1;
+            let slept = Mark::of_visit(None).map_or(0, |(_, slept)| slept);
             drop(visit);
             Duration::from_nanos(slept)
         };

@@ -144,10 +144,16 @@ impl Findings {
     }
 
     /// Reports the findings that were not reported yet; called where no lock of the machine is held.
+    #[inline]
     pub(crate) fn tell(&self) {
-        if !self.news.swap(false, Ordering::Acquire) {
-            return;
+        // Every call asks, and a load takes less time than a swap.
+        if self.news.load(Ordering::Relaxed) && self.news.swap(false, Ordering::Acquire) {
+            self.tell_news();
         }
+    }
+
+    #[cold]
+    fn tell_news(&self) {
         let news: Vec<Finding> = {
             let mut kept = self.kept.lock();
             let told = std::mem::replace(&mut kept.told, 0);

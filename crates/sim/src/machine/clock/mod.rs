@@ -84,7 +84,7 @@ impl Clock {
     /// A host thread that may have slept is in a call again.
     pub(crate) fn host_is_back(&mut self) {
         if self.sees_sleep {
-            let (mark, slept) = Mark::of_visit();
+            let Some((mark, slept)) = Mark::of_visit(self.host.as_ref()) else { return };
             // A thread that slept while others made calls, such as one that frees in the background, adds nothing.
             let quiet = self.host.map_or(u64::MAX, |host| mark.since(&host));
             self.now = self.now.saturating_add(slept.min(quiet));
