@@ -23,7 +23,7 @@ pub(super) fn ask(assembler: &Path) -> Result<String, String> {
     for text in texts.keys() {
         for bound in std::iter::once(0).chain(BOUNDS) {
             let mut command = Command::new(assembler);
-            command.args(["--verbose", "--gpu-name=sm_90", "--compile-only", "--output-file", "/dev/null"]);
+            command.args(["--verbose", "--gpu-name=sm_90", "--output-file", "/dev/null"]);
             if bound > 0 {
                 command.arg(format!("--maxrregcount={bound}"));
             }

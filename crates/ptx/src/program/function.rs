@@ -20,6 +20,8 @@ pub(crate) struct Function {
     pub(crate) frame: u32,
     /// Those of them that are variables.
     pub(crate) variables: u32,
+    /// `true` if neither it nor a function below it can be entered again before it is left.
+    pub(crate) ends: bool,
     /// Bytes of the stack that a call takes.
     pub(crate) taken: u32,
     /// Bytes of the stack that it needs with all that it calls, as far as that is known without running it.

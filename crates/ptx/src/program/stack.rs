@@ -10,8 +10,8 @@ use super::operation::Operation;
 /// Bytes that hardware takes for a call of a recursive function without variables, as measured.
 const LEAST: u32 = 16;
 
-/// Computes the stack of a call for every function, and for every kernel the stack it needs with any
-/// arguments.
+/// Computes for every function whether its calls are known to end, the stack of a call, and the stack it needs
+/// with any arguments.
 pub(super) fn measure(code: &mut Code) {
     let graph = Graph::of(code);
     // Functions whose callees are all known to end: first those without calls, then those that call only
@@ -30,7 +30,8 @@ pub(super) fn measure(code: &mut Code) {
         }
     }
     for (index, function) in code.functions.iter_mut().enumerate() {
-        let least = if deepest[index].is_some() { 0 } else { LEAST };
+        function.ends = deepest[index].is_some();
+        let least = if function.ends { 0 } else { LEAST };
         let below = graph.callees[index].iter().filter_map(|callee| deepest[callee.function()?]).max();
         function.taken = function.variables.max(least);
         function.needed = function.variables.saturating_add(below.unwrap_or(0));

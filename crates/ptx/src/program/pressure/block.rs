@@ -18,7 +18,7 @@ const COPIES: usize = 4;
 #[derive(Default)]
 pub(super) struct Block {
     /// Its instructions, and their touches.
-    instructions: std::ops::Range<u32>,
+    pub(super) instructions: std::ops::Range<u32>,
     pub(super) touches: std::ops::Range<usize>,
     pub(super) next: Vec<usize>,
     before: Vec<usize>,
