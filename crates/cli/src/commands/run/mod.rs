@@ -85,9 +85,10 @@ pub(crate) struct Args {
     #[arg(long)]
     no_check: bool,
     #[command(flatten)]
-    compiler: CompilerArgs,
-    #[command(flatten)]
     driver: DriverArgs,
+    // The last: options behind it would be listed under its heading.
+    #[command(flatten)]
+    compiler: CompilerArgs,
 }
 
 impl Run for Args {
