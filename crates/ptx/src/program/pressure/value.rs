@@ -111,10 +111,11 @@ fn lower(code: &Code, constants: &Constants, touches: &[Touch], registers: &Regi
             lower[id / 64] |= 1 << (id % 64);
         }
     }
-    // Until no value is left of which something reads more.
+    // Until no value is left of which something reads more; backwards, because values are read behind their
+    // writes.
     loop {
         let before = lower.clone();
-        for touch in touches.iter().filter(|touch| !touch.is_write && touch.is_long) {
+        for touch in touches.iter().rev().filter(|touch| !touch.is_write && touch.is_long) {
             let instruction = &code.instructions[touch.pc as usize];
             let Operation::Compute(compute) = instruction.operation else {
                 let id = registers.id(touch);
@@ -226,7 +227,8 @@ fn free(code: &Code, function: &Function, touches: &[Touch], registers: &Registe
                 free[id / 64] &= !(1 << (id % 64));
             }
         }
-        for (writes, reads) in &instructions {
+        // Both ways: in a loop, values may go from an instruction to those before.
+        for (writes, reads) in instructions.iter().chain(instructions.iter().rev()) {
             if reads.iter().any(|touch| !has(&free, registers.id(touch))) {
                 writes.iter().map(|touch| registers.id(touch)).for_each(|id| free[id / 64] &= !(1 << (id % 64)));
             }
