@@ -70,7 +70,7 @@ pub(super) fn divergent(code: &Code, function: &Function, reads: &Reads, free: &
         if *operation != Operation::Branch || !is_own || target > pc && is_end(target) {
             continue;
         }
-        let (first, end) = if target > pc { (pc + 1, target) } else { (target, pc + 1) };
+        let (first, end) = if target > pc { (pc + 1, joined(code, target)) } else { (target, pc + 1) };
         spans[(first - function.start) as usize] += 1;
         spans[(end - function.start) as usize] -= 1;
     }
@@ -80,4 +80,18 @@ pub(super) fn divergent(code: &Code, function: &Function, reads: &Reads, free: &
         now > 0
     };
     spans.into_iter().map(is_spanned).collect()
+}
+
+/// The first instruction behind a target that all threads of a branch to it come to: each part that is skipped
+/// may end with a jump over the next.
+fn joined(code: &Code, target: u32) -> u32 {
+    let mut end = target;
+    loop {
+        let Instruction { operation, guard, slots } = &code.instructions[end as usize - 1];
+        let is_jump = *operation == Operation::Branch && guard.predicate().is_none();
+        if !is_jump || slots[0].value() <= end {
+            return end;
+        }
+        end = slots[0].value();
+    }
 }

@@ -215,15 +215,14 @@ fn free(code: &Code, function: &Function, touches: &[Touch], registers: &Registe
     }
     free.iter_mut().zip(others).for_each(|(free, others)| *free &= !others);
     let reads = diverge::Reads::of(touches, registers);
-    let several = several(&instructions, registers);
     // Until no value is left that comes from one of the threads' own.
     loop {
         let before = free.clone();
-        // Threads that run a loop a different number of times have different counters.
+        // Hardware computes for a whole warp only where all of its threads are together.
         let divergent = diverge::divergent(code, function, &reads, &free);
         for touch in instructions.iter().flat_map(|(writes, _)| writes) {
             let id = registers.id(touch);
-            if several.contains(&id) && divergent[(touch.pc - function.start) as usize] {
+            if divergent[(touch.pc - function.start) as usize] {
                 free[id / 64] &= !(1 << (id % 64));
             }
         }
@@ -237,13 +236,6 @@ fn free(code: &Code, function: &Function, touches: &[Touch], registers: &Registe
             return free;
         }
     }
-}
-
-/// Registers that several instructions write.
-fn several(instructions: &[(Vec<Touch>, Vec<Touch>)], registers: &Registers) -> HashSet<usize> {
-    let mut seen = HashSet::new();
-    let written = instructions.iter().flat_map(|(writes, _)| writes).map(|touch| registers.id(touch));
-    written.filter(|id| !seen.insert(*id)).collect()
 }
 
 /// `true` for an instruction that gives all threads the same if its sources do, and that a warp can carry out
