@@ -112,6 +112,24 @@ pub(crate) struct Call {
     pub(crate) results: Vec<Passed>,
 }
 
+/// The function that an instruction calls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Callee {
+    /// By its number.
+    Function(usize),
+    /// Through an address.
+    Anybody,
+}
+
+impl Callee {
+    pub(crate) fn function(self) -> Option<usize> {
+        match self {
+            Callee::Function(index) => Some(index),
+            Callee::Anybody => None,
+        }
+    }
+}
+
 /// Functions that the machine has, and no text defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Builtin {

@@ -36,8 +36,8 @@ pub use variable::{Variable, VariableSpace};
 
 pub(crate) use function::Builtin;
 
-use function::{Call, Function};
-use operation::Instruction;
+use function::{Call, Callee, Function};
+use operation::{Instruction, Operation};
 use slot::Slot;
 use variable::Relocation;
 
@@ -80,6 +80,18 @@ pub(crate) struct Code {
 }
 
 impl Code {
+    /// The function that an instruction calls, if it calls one.
+    pub(crate) fn callee(&self, instruction: &Instruction) -> Option<Callee> {
+        match instruction.operation {
+            Operation::Call => {
+                let called = self.calls[instruction.slots[0].value() as usize].function;
+                Some(called.map_or(Callee::Anybody, |function| Callee::Function(function as usize)))
+            }
+            Operation::CallIndirect => Some(Callee::Anybody),
+            _ => None,
+        }
+    }
+
     /// The bytes that a load uses, a bit for each, if it is said.
     #[inline]
     pub(crate) fn used_bytes(&self, pc: u32) -> Option<u32> {

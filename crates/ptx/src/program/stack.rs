@@ -5,7 +5,7 @@
 //! back.
 
 use super::Code;
-use super::operation::Operation;
+use super::function::Callee;
 
 /// Bytes that hardware takes for a call of a recursive function without variables, as measured.
 const LEAST: u32 = 16;
@@ -38,25 +38,10 @@ pub(super) fn measure(code: &mut Code) {
     }
 }
 
-/// The call graph; a call through an address has no callee, and no known end.
+/// The call graph; a call through an address has no known end.
 struct Graph {
     callees: Vec<Vec<Callee>>,
     callers: Vec<Vec<usize>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Callee {
-    Function(usize),
-    Anybody,
-}
-
-impl Callee {
-    fn function(self) -> Option<usize> {
-        match self {
-            Callee::Function(index) => Some(index),
-            Callee::Anybody => None,
-        }
-    }
 }
 
 impl Graph {
@@ -65,14 +50,7 @@ impl Graph {
         let mut graph = Graph { callees: vec![Vec::new(); count], callers: vec![Vec::new(); count] };
         for (index, function) in code.functions.iter().enumerate() {
             for instruction in &code.instructions[function.start as usize..function.end as usize] {
-                let callee = match instruction.operation {
-                    Operation::Call => {
-                        let called = code.calls[instruction.slots[0].value() as usize].function;
-                        called.map_or(Callee::Anybody, |function| Callee::Function(function as usize))
-                    }
-                    Operation::CallIndirect => Callee::Anybody,
-                    _ => continue,
-                };
+                let Some(callee) = code.callee(instruction) else { continue };
                 graph.callees[index].push(callee);
                 if let Callee::Function(called) = callee {
                     graph.callers[called].push(index);

@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 use super::Code;
 use super::constants::Constants;
 use super::function::{Passed, Touch};
-use super::operation::{Instruction, Operation};
+use super::operation::Instruction;
 use block::Block;
 use fold::Folded;
 use taken::Kind;
@@ -185,14 +185,7 @@ impl Estimate<'_> {
 /// The function that an instruction calls, if it calls one; `Some(None)` if that is not known, or has no body
 /// in the program.
 fn callee(code: &Code, instruction: &Instruction) -> Option<Option<usize>> {
-    match instruction.operation {
-        Operation::Call => {
-            let callee = code.calls[instruction.slots[0].value() as usize].function.map(|callee| callee as usize);
-            Some(callee.filter(|callee| code.functions[*callee].end > 0))
-        }
-        Operation::CallIndirect => Some(None),
-        _ => None,
-    }
+    Some(code.callee(instruction)?.function().filter(|callee| code.functions[*callee].end > 0))
 }
 
 fn callees(code: &Code, index: usize) -> impl Iterator<Item = Option<usize>> {
