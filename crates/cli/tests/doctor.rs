@@ -1,4 +1,4 @@
-//! `warploom doctor`: what it finds, and the next steps.
+//! `warploom doctor`: driver, libraries and folders, and the next steps.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;

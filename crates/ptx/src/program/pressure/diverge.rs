@@ -1,4 +1,5 @@
-//! Instructions that only some threads of a warp run, because a branch depends on values of their own.
+//! Divergent code: PTX instructions that only some threads of a warp run, because a branch depends on values of
+//! their own.
 
 use std::collections::{HashMap, HashSet};
 

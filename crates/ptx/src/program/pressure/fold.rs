@@ -1,4 +1,4 @@
-//! Instructions that an assembler folds into others, so that their results need no registers.
+//! Folded PTX instructions: an assembler makes them part of others, so that their results need no registers.
 
 use std::collections::{HashMap, HashSet};
 

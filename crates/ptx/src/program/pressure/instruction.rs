@@ -1,4 +1,4 @@
-//! What single instructions ask of an assembler: order, latency, registers beside their operands.
+//! PTX instructions, as an assembler sees them: order, latency, and registers beside their operands.
 
 use crate::program::atomic::{Atom, Change};
 use crate::program::compute::Compute;

@@ -1,4 +1,4 @@
-//! Registers that instructions in their final order take.
+//! Register use of PTX instructions in their final order.
 
 use std::collections::HashMap;
 

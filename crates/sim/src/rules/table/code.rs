@@ -1,4 +1,4 @@
-//! Rows of libraries, linking and launches.
+//! Rules of the driver functions for libraries, linking and launches.
 
 macro_rules! code {
     ($next:ident $($then:ident)*; $($rows:tt)*) => {

@@ -1,4 +1,4 @@
-//! Rows of devices, contexts, peers, streams and events.
+//! Rules of the driver functions for devices, contexts, peers, streams and events.
 
 macro_rules! contexts {
     ($next:ident $($then:ident)*; $($rows:tt)*) => {

@@ -1,4 +1,4 @@
-//! Rows of graphs.
+//! Rules of the driver functions for graphs.
 
 macro_rules! graphs {
     ($next:ident $($then:ident)*; $($rows:tt)*) => {

@@ -1,4 +1,4 @@
-//! Rows of green contexts, arrays, textures, graphics interoperation, and functions for tools.
+//! Rules of the driver functions for green contexts, arrays, textures, graphics interoperation, and tools.
 
 macro_rules! interop {
     ($next:ident $($then:ident)*; $($rows:tt)*) => {

@@ -1,4 +1,4 @@
-//! Rows of memory: allocations, pools, mappings, copies, fills, pointers and sharing.
+//! Rules of the driver functions for memory: allocations, pools, mappings, copies, fills, pointers and sharing.
 
 macro_rules! memory {
     ($next:ident $($then:ident)*; $($rows:tt)*) => {

@@ -1,4 +1,4 @@
-//! The rows, in the order of the list of functions; the comments are the list's families.
+//! Rules of all driver functions, one row each, in the order of the list of functions; comments name its families.
 //!
 //! Each file has the rows of some families, as a macro that hands them to the next one, behind those it got.
 //! The last is `rows`, which makes one exhaustive match of all.
