@@ -24,6 +24,26 @@ fn many_values(directives: &str) -> CString {
     CString::new(text).expect("a text without zeros")
 }
 
+/// A kernel that calls a function, and one that calls a function which calls itself.
+fn calls() -> CString {
+    let kernel = |name: &str, callee: &str| {
+        format!(
+            ".visible .entry {name}(.param .u64 data) {{ .reg .b32 %r<3>; .reg .b64 %rd1; ld.param.u64 %rd1, [data];
+             ld.global.u32 %r1, [%rd1]; call (%r2), {callee}, (%r1); st.global.u32 [%rd1], %r2; ret; }}\n"
+        )
+    };
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n\
+         .func (.reg .b32 back) twice(.reg .b32 from) {{ add.u32 back, from, from; ret; }}\n\
+         .func (.reg .b32 back) again(.reg .b32 from) {{ .reg .pred %p; .reg .b32 %q; mov.u32 back, from;
+         setp.gt.u32 %p, from, 5; @!%p bra done; sub.u32 back, from, 1; call (%q), again, (back);
+         add.u32 back, %q, from; done: ret; }}\n{}{}",
+        kernel("direct", "twice"),
+        kernel("recursive", "again")
+    );
+    CString::new(text).expect("a text without zeros")
+}
+
 driver_tests! {
     fn a_kernel_tells_what_it_needs(driver) {
         let _primary = Primary::of(driver, 0)?;
@@ -86,6 +106,17 @@ driver_tests! {
         }
         let none = Module::bounded(driver, &many_values(""), Some(0));
         assert!(none.is_err_and(|error| error.to_string().contains("CUDA_ERROR_INVALID_VALUE")));
+    }
+
+    fn calls_take_the_registers_of_the_convention_only_if_they_follow_it(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let module = Module::load(driver, &calls())?;
+        for (kernel, registers) in [("direct", 8..=10), ("recursive", 24..=24)] {
+            let mut found = -2;
+            let function = module.function(kernel)?;
+            call!(driver.cuFuncGetAttribute(&mut found, Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS, function))?;
+            assert!(registers.contains(&found), "{kernel}: {found} registers");
+        }
     }
 
     fn more_dynamic_shared_memory_is_had_by_asking_for_it(driver) {
