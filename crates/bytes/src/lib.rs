@@ -76,8 +76,10 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
 pub unsafe fn read(from: *const u8, into: &mut [u8]) {
     macro_rules! element {
         ($n:literal) => {
-            // SAFETY: as many bytes are readable, says the caller.
-            into.copy_from_slice(&unsafe { read_element::<$n>(from) })
+            if let Some(into) = into.first_chunk_mut() {
+                // SAFETY: as many bytes are readable, says the caller.
+                *into = unsafe { read_element::<$n>(from) };
+            }
         };
     }
     match into.len() {
@@ -146,7 +148,9 @@ pub unsafe fn read_element<const N: usize>(from: *const u8) -> [u8; N] {
         ($atomic:ty, $word:ty) => {{
             // SAFETY: aligned, as the match has found, and readable, says the caller.
             let word = unsafe { <$atomic>::from_ptr(from.cast::<$word>()) }.load(Ordering::Relaxed);
-            bytes.copy_from_slice(&word.to_ne_bytes());
+            if let Some(into) = bytes.first_chunk_mut() {
+                *into = word.to_ne_bytes();
+            }
         }};
     }
     match N {

@@ -11,9 +11,9 @@ use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_storeu_si256};
 #[target_feature(enable = "avx2,fma")]
 #[inline]
 pub unsafe fn read_row_with_avx2<const N: usize>(from: *const u8, into: &mut [[u8; N]; 32]) {
-    let (fours, rest) = into.as_flattened_mut().as_chunks_mut::<128>();
-    let rest_from = from.wrapping_add(fours.len() * 128);
-    for (index, into) in fours.iter_mut().enumerate() {
+    // As many vectors of 32 bytes as an element has bytes.
+    let into = into.as_mut_ptr().cast::<__m256i>();
+    for vector in (0..N / 4 * 4).step_by(4) {
         let (a, b, c, d): (__m256i, __m256i, __m256i, __m256i);
         // SAFETY: 128 bytes of the row, readable, says the caller.
         unsafe {
@@ -26,32 +26,31 @@ pub unsafe fn read_row_with_avx2<const N: usize>(from: *const u8, into: &mut [[u
                 b = out(ymm_reg) b,
                 c = out(ymm_reg) c,
                 d = out(ymm_reg) d,
-                from = in(reg) from.add(index * 128),
+                from = in(reg) from.add(vector * 32),
                 options(nostack, preserves_flags, readonly),
             );
         }
-        let into = into.as_mut_ptr().cast::<__m256i>();
-        // SAFETY: four times 32 bytes of the buffer.
+        // SAFETY: four of the `N` vectors of the buffer.
         unsafe {
-            _mm256_storeu_si256(into, a);
-            _mm256_storeu_si256(into.add(1), b);
-            _mm256_storeu_si256(into.add(2), c);
-            _mm256_storeu_si256(into.add(3), d);
+            _mm256_storeu_si256(into.add(vector), a);
+            _mm256_storeu_si256(into.add(vector + 1), b);
+            _mm256_storeu_si256(into.add(vector + 2), c);
+            _mm256_storeu_si256(into.add(vector + 3), d);
         }
     }
-    for (index, into) in rest.as_chunks_mut::<32>().0.iter_mut().enumerate() {
-        let vector: __m256i;
+    for vector in N / 4 * 4..N {
+        let a: __m256i;
         // SAFETY: 32 bytes of the row, readable, says the caller.
         unsafe {
             asm!(
-                "vmovdqu {vector}, [{from}]",
-                vector = out(ymm_reg) vector,
-                from = in(reg) rest_from.add(index * 32),
+                "vmovdqu {a}, [{from}]",
+                a = out(ymm_reg) a,
+                from = in(reg) from.add(vector * 32),
                 options(nostack, preserves_flags, readonly),
             );
         }
-        // SAFETY: 32 bytes of the buffer.
-        unsafe { _mm256_storeu_si256(into.as_mut_ptr().cast(), vector) };
+        // SAFETY: one of the `N` vectors of the buffer.
+        unsafe { _mm256_storeu_si256(into.add(vector), a) };
     }
 }
 
@@ -63,17 +62,16 @@ pub unsafe fn read_row_with_avx2<const N: usize>(from: *const u8, into: &mut [[u
 #[target_feature(enable = "avx2,fma")]
 #[inline]
 pub unsafe fn write_row_with_avx2<const N: usize>(to: *mut u8, from: &[[u8; N]; 32]) {
-    let (fours, rest) = from.as_flattened().as_chunks::<128>();
-    let rest_to = to.wrapping_add(fours.len() * 128);
-    for (index, from) in fours.iter().enumerate() {
-        let from = from.as_ptr().cast::<__m256i>();
-        // SAFETY: four times 32 bytes of the buffer.
+    // As many vectors of 32 bytes as an element has bytes.
+    let from = from.as_ptr().cast::<__m256i>();
+    for vector in (0..N / 4 * 4).step_by(4) {
+        // SAFETY: four of the `N` vectors of the buffer.
         let (a, b, c, d) = unsafe {
             (
-                _mm256_loadu_si256(from),
-                _mm256_loadu_si256(from.add(1)),
-                _mm256_loadu_si256(from.add(2)),
-                _mm256_loadu_si256(from.add(3)),
+                _mm256_loadu_si256(from.add(vector)),
+                _mm256_loadu_si256(from.add(vector + 1)),
+                _mm256_loadu_si256(from.add(vector + 2)),
+                _mm256_loadu_si256(from.add(vector + 3)),
             )
         };
         // SAFETY: 128 bytes of the row, writable, says the caller.
@@ -87,20 +85,20 @@ pub unsafe fn write_row_with_avx2<const N: usize>(to: *mut u8, from: &[[u8; N]; 
                 b = in(ymm_reg) b,
                 c = in(ymm_reg) c,
                 d = in(ymm_reg) d,
-                to = in(reg) to.add(index * 128),
+                to = in(reg) to.add(vector * 32),
                 options(nostack, preserves_flags),
             );
         }
     }
-    for (index, from) in rest.as_chunks::<32>().0.iter().enumerate() {
-        // SAFETY: 32 bytes of the buffer.
-        let vector = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
+    for vector in N / 4 * 4..N {
+        // SAFETY: one of the `N` vectors of the buffer.
+        let a = unsafe { _mm256_loadu_si256(from.add(vector)) };
         // SAFETY: 32 bytes of the row, writable, says the caller.
         unsafe {
             asm!(
-                "vmovdqu [{to}], {vector}",
-                vector = in(ymm_reg) vector,
-                to = in(reg) rest_to.add(index * 32),
+                "vmovdqu [{to}], {a}",
+                a = in(ymm_reg) a,
+                to = in(reg) to.add(vector * 32),
                 options(nostack, preserves_flags),
             );
         }

@@ -27,6 +27,25 @@ impl<T: Copy + Default> Default for Row<T> {
     }
 }
 
+/// A row, made lane by lane.
+///
+/// A plain loop, as those over registers are: `array::from_fn` and `array::map` are stacks of functions that stay
+/// calls where their caller is compiled for a better processor than they.
+#[inline(always)]
+pub(crate) fn by_lane<T: Copy + Default>(mut value: impl FnMut(usize) -> T) -> [T; LANES] {
+    let mut row = [T::default(); LANES];
+    for (lane, into) in row.iter_mut().enumerate() {
+        *into = value(lane);
+    }
+    row
+}
+
+/// A row of what each value becomes.
+#[inline(always)]
+pub(crate) fn map_row<T: Copy, U: Copy + Default>(from: &[T; LANES], mut value: impl FnMut(T) -> U) -> [U; LANES] {
+    by_lane(|lane| value(from[lane]))
+}
+
 /// The lanes of a mask, lowest first.
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;

@@ -63,8 +63,10 @@ impl Direct {
     /// Reads bytes that lie side by side; `false` if not all are in the range.
     #[inline(always)]
     pub(crate) fn read<const N: usize>(&self, address: u64, into: &mut [[u8; N]]) -> bool {
-        let into = into.as_flattened_mut();
-        let Some(from) = self.place(address, into.len() as u64, false) else { return false };
+        let size = size_of_val(into);
+        let Some(from) = self.place(address, size as u64, false) else { return false };
+        // SAFETY: the bytes of the elements, which lie side by side. `as_flattened_mut` would be a call.
+        let into = unsafe { std::slice::from_raw_parts_mut(into.as_mut_ptr().cast(), size) };
         // SAFETY: as many bytes as were found to be in the range; `new` asked for the rest.
         unsafe { bytes::read(from, into) };
         true
@@ -73,8 +75,10 @@ impl Direct {
     /// Writes bytes that lie side by side; `false`, and nothing is written, if not all are in the range.
     #[inline(always)]
     pub(crate) fn write<const N: usize>(&self, address: u64, from: &[[u8; N]]) -> bool {
-        let from = from.as_flattened();
-        let Some(to) = self.place(address, from.len() as u64, true) else { return false };
+        let size = size_of_val(from);
+        let Some(to) = self.place(address, size as u64, true) else { return false };
+        // SAFETY: the bytes of the elements, which lie side by side.
+        let from = unsafe { std::slice::from_raw_parts(from.as_ptr().cast(), size) };
         // SAFETY: as in `read`.
         unsafe { bytes::write(to, from) };
         true

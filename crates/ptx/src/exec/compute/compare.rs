@@ -5,7 +5,7 @@ use super::each;
 use crate::arith::compare::{Comparable, Comparison};
 use crate::arith::float::flushed;
 use crate::arith::half::{Brain, Half, Narrow};
-use crate::lanes::LANES;
+use crate::lanes::{LANES, by_lane};
 use crate::program::compute::{Combine, Compared, HalfType, Int, Truth};
 use crate::program::slot::Slot;
 
@@ -82,7 +82,7 @@ pub(super) fn set(
         let high = upper(file, what, how, [a, b]);
         let (high, _) = combine(file, with, third, high);
         let value = halves(truth);
-        std::array::from_fn(|lane| ((low >> lane & 1) * value) | (((high >> lane & 1) * value) << 16))
+        by_lane(|lane| ((low >> lane & 1) * value) | (((high >> lane & 1) * value) << 16))
     } else {
         let (holds, _) = combine(file, with, third, ask(file, what, how, [a, b]));
         let value = match truth {
@@ -90,7 +90,7 @@ pub(super) fn set(
             Truth::Single => 1f32.to_bits(),
             Truth::ShortOnes | Truth::Half(_) => halves(truth),
         };
-        std::array::from_fn(|lane| (holds >> lane & 1) * value)
+        by_lane(|lane| (holds >> lane & 1) * value)
     };
     file.set_words(d, mask, &row);
 }

@@ -6,7 +6,7 @@ use crate::arith::float::{self, Mode, double};
 use crate::arith::integer::{self, Integer, dot, saturating, short};
 use crate::arith::video::Video;
 use crate::arith::{approximate as approx, bits, carry, extreme};
-use crate::lanes::LANES;
+use crate::lanes::{LANES, by_lane, map_row};
 use crate::program::compute::{Carry, Compute, Function, Int};
 use crate::program::slot::Slot;
 
@@ -68,8 +68,8 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[S
         Compute::PackWord => map2(file, mask, two(slots), |low: u32, high: u32| high << 16 | (low & 0xffff)),
         Compute::UnpackWord => {
             let from = *file.words(b);
-            file.set_words(d, mask, &from.map(|value| value & 0xffff));
-            file.set_words(a, mask, &from.map(|value| value >> 16));
+            file.set_words(d, mask, &map_row(&from, |value| value & 0xffff));
+            file.set_words(a, mask, &map_row(&from, |value| value >> 16));
         }
         Compute::Add(Int::U32) => map2(file, mask, two(slots), u32::wrapping_add),
         Compute::Add(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.plus(b))),
@@ -145,14 +145,14 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[S
             map3(file, mask, three(slots), |a: u32, b, c| bits::field(32, a.into(), b, c) as u32);
         }
         Compute::Insert { long: false } => {
-            let row = std::array::from_fn(|lane| {
+            let row = by_lane(|lane| {
                 let (value, base) = (file.words(a)[lane].into(), file.words(b)[lane].into());
                 bits::insert(32, value, base, file.words(c)[lane], file.words(e)[lane]) as u32
             });
             file.set_words(d, mask, &row);
         }
         Compute::Insert { long: true } => {
-            let row = std::array::from_fn(|index| {
+            let row = by_lane(|index| {
                 let (value, base) = (file.longs(a)[index], file.longs(b)[index]);
                 bits::insert(64, value, base, file.words(c)[index], file.words(e)[index])
             });
@@ -367,14 +367,14 @@ fn carrying(
     let mut leave = 0;
     let mut carried = |lane: usize, out: bool| leave |= u32::from(out) << lane;
     if how.long {
-        let row = std::array::from_fn(|lane| {
+        let row = by_lane(|lane| {
             let (value, out) = double(file.longs(a)[lane], file.longs(b)[lane], enter >> lane & 1 == 1);
             carried(lane, out);
             value
         });
         file.set_longs(d, mask, &row);
     } else {
-        let row = std::array::from_fn(|lane| {
+        let row = by_lane(|lane| {
             let (value, out) = single(file.words(a)[lane], file.words(b)[lane], enter >> lane & 1 == 1);
             carried(lane, out);
             value
@@ -390,7 +390,7 @@ fn multiply_carrying(file: &mut File<'_>, mask: u32, high: bool, signed: bool, h
     let enter = if how.enter { file.predicate(Slot::CARRY) } else { 0 };
     let mut leave = 0;
     if how.long {
-        let row = std::array::from_fn(|lane| {
+        let row = by_lane(|lane| {
             let (a, b) = (file.longs(a)[lane], file.longs(b)[lane]);
             let product = match (high, signed) {
                 (false, _) => a.times(b),
@@ -403,7 +403,7 @@ fn multiply_carrying(file: &mut File<'_>, mask: u32, high: bool, signed: bool, h
         });
         file.set_longs(d, mask, &row);
     } else {
-        let row = std::array::from_fn(|lane| {
+        let row = by_lane(|lane| {
             let (a, b) = (file.words(a)[lane], file.words(b)[lane]);
             let product = match (high, signed) {
                 (false, _) => a.times(b),

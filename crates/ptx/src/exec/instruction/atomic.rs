@@ -7,7 +7,7 @@ use crate::device::trap::TrapKind;
 use crate::exec::compute::atomic::changed;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
-use crate::lanes::{LANES, lanes as each};
+use crate::lanes::{LANES, lanes as each, map_row};
 use crate::program::operation::Atomic;
 use crate::program::slot::Slot;
 use crate::program::space::Space;
@@ -27,7 +27,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let long = bytes == 8;
         let file = self.file(warp, at);
         let addresses = file.addresses(address, atomic.wide, offset.value());
-        let operands = |slot| if long { *file.longs(slot) } else { file.words(slot).map(u64::from) };
+        let operands = |slot| if long { *file.longs(slot) } else { map_row(file.words(slot), u64::from) };
         let (first, second) = (operands(b), operands(c));
         let mut row = [0; LANES];
         for lane in each(lanes) {
@@ -89,7 +89,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         if long {
             file.set_longs(d, lanes, &row);
         } else {
-            file.set_words(d, lanes, &row.map(|value| value as u32));
+            file.set_words(d, lanes, &map_row(&row, |value| value as u32));
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
 use crate::exec::warp::frame::Caller;
 use crate::exec::warp::group::{Group, State};
-use crate::lanes::{LANES, Longs, Words, lanes as each};
+use crate::lanes::{LANES, Longs, Words, by_lane, lanes as each, map_row};
 use crate::program::function::{Builtin, Passed};
 use crate::program::slot::Slot;
 use crate::program::window;
@@ -21,12 +21,12 @@ const LEAST_FRAME: u32 = 32;
 
 /// Longs as their lower and upper words.
 fn words(longs: &Longs) -> [Words; 2] {
-    [longs.map(|value| value as u32), longs.map(|value| (value >> 32) as u32)]
+    [map_row(longs, |value| value as u32), map_row(longs, |value| (value >> 32) as u32)]
 }
 
 /// Longs of their lower and upper words.
 fn longs(low: Words, high: Words) -> Longs {
-    std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]))
+    by_lane(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]))
 }
 
 impl<M: Memory + Host> Executor<'_, M> {
@@ -174,7 +174,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             Passed::Predicate(slot) => {
                 let mask = self.file(warp, at).predicate(slot);
-                vec![std::array::from_fn(|lane| mask >> lane & 1)]
+                vec![by_lane(|lane| mask >> lane & 1)]
             }
         }
     }

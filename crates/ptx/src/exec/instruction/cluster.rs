@@ -16,21 +16,21 @@ use crate::device::host::{Host, RANK_SHIFT};
 use crate::device::memory::Memory;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor};
-use crate::lanes::{LANES, lanes as each};
+use crate::lanes::{LANES, by_lane, lanes as each, map_row};
 use crate::program::slot::Slot;
 
 impl<M: Memory + Host> Executor<'_, M> {
     /// The address that another block of the cluster has for the same place in its memory.
     pub(crate) fn map_shared(&self, warp: &mut Warp, at: Current, lanes: u32, long: bool, [d, a, rank]: [Slot; 3]) {
         let mut file = self.file(warp, at);
-        let ranks = file.words(rank).map(|rank| u64::from(rank.wrapping_add(1) as u8) << RANK_SHIFT);
+        let ranks = map_row(file.words(rank), |rank| u64::from(rank.wrapping_add(1) as u8) << RANK_SHIFT);
         let of = |address: u64, lane: usize| address & !(0xff << RANK_SHIFT) | ranks[lane];
         if long {
             let addresses = *file.longs(a);
-            file.set_longs(d, lanes, &std::array::from_fn(|lane| of(addresses[lane], lane)));
+            file.set_longs(d, lanes, &by_lane(|lane| of(addresses[lane], lane)));
         } else {
             let addresses = *file.words(a);
-            file.set_words(d, lanes, &std::array::from_fn(|lane| of(addresses[lane].into(), lane) as u32));
+            file.set_words(d, lanes, &by_lane(|lane| of(addresses[lane].into(), lane) as u32));
         }
     }
 
@@ -38,12 +38,12 @@ impl<M: Memory + Host> Executor<'_, M> {
     pub(crate) fn shared_rank(&self, warp: &mut Warp, at: Current, lanes: u32, long: bool, [d, a]: [Slot; 2]) {
         let mut file = self.file(warp, at);
         let upper: [u8; LANES] = if long {
-            file.longs(a).map(|address| (address >> RANK_SHIFT) as u8)
+            map_row(file.longs(a), |address| (address >> RANK_SHIFT) as u8)
         } else {
-            file.words(a).map(|address| (address >> RANK_SHIFT) as u8)
+            map_row(file.words(a), |address| (address >> RANK_SHIFT) as u8)
         };
         let own = self.others.rank;
-        file.set_words(d, lanes, &upper.map(|upper| if upper == 0 { own } else { u32::from(upper) - 1 }));
+        file.set_words(d, lanes, &map_row(&upper, |upper| if upper == 0 { own } else { u32::from(upper) - 1 }));
     }
 
     /// The lanes whose addresses are in the block's own shared memory.

@@ -6,7 +6,7 @@ use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
 use crate::exec::warp::group::{Group, State};
-use crate::lanes::{ALL, LANES, lanes as each};
+use crate::lanes::{ALL, LANES, lanes as each, map_row};
 use crate::program::operation::{Operation, Reduction, Shuffle, Vote};
 use crate::program::slot::Slot;
 
@@ -155,7 +155,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             return Next::Regroup;
         }
         let file = self.file(warp, at);
-        let values = if long { *file.longs(a) } else { file.words(a).map(u64::from) };
+        let values = if long { *file.longs(a) } else { map_row(file.words(a), u64::from) };
         for (lanes, members) in self.parties(warp, at, lanes, mask) {
             let alike =
                 |lane: usize| each(members).filter(|other| values[*other] == values[lane]).fold(0, |m, l| m | 1 << l);

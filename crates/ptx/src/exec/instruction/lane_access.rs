@@ -11,7 +11,7 @@ use crate::exec::memory::pattern::{AccessPattern, Shape, runs};
 use crate::exec::memory::rows::Rows;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
-use crate::lanes::{ALL, LANES, Longs, lanes as each};
+use crate::lanes::{ALL, LANES, Longs, lanes as each, map_row};
 use crate::program::space::Space;
 use crate::program::window::Window;
 
@@ -73,7 +73,7 @@ fn by_space(lanes: u32, addresses: &Longs) -> impl Iterator<Item = (Space, u32)>
 
 /// Generic addresses as addresses of the space that they lead to.
 fn inside(space: Space, addresses: &Longs) -> Longs {
-    if space == Space::Global { *addresses } else { addresses.map(|address| address & 0xffff_ffff) }
+    if space == Space::Global { *addresses } else { map_row(addresses, |address| address & 0xffff_ffff) }
 }
 
 impl<M: Memory + Host> Executor<'_, M> {

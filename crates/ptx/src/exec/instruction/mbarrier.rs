@@ -12,7 +12,7 @@ use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
-use crate::lanes::{LANES, lanes as each};
+use crate::lanes::{LANES, lanes as each, map_row};
 use crate::program::operation::MemoryBarrier;
 use crate::program::slot::Slot;
 use crate::program::window::Window;
@@ -120,12 +120,13 @@ impl<M: Memory + Host> Executor<'_, M> {
     ) -> Result<(), Stop> {
         let mut file = self.file(warp, at);
         if kind == MemoryBarrier::Pending {
-            let row = file.longs(operand).map(|bits| State::unpack(bits).missing);
+            let row = map_row(file.longs(operand), |bits| State::unpack(bits).missing);
             file.set_words(d, lanes, &row);
             return Ok(());
         }
         let addresses = file.addresses(address, wide, offset.value());
-        let given = if kind == MemoryBarrier::Test { *file.longs(operand) } else { file.words(operand).map(u64::from) };
+        let given =
+            if kind == MemoryBarrier::Test { *file.longs(operand) } else { map_row(file.words(operand), u64::from) };
         let (mut states, mut over) = ([0; LANES], 0);
         for lane in each(lanes) {
             let inside = match Window::of(addresses[lane]) {

@@ -10,7 +10,7 @@ use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
-use crate::lanes::{LANES, lanes as each};
+use crate::lanes::{LANES, by_lane, lanes as each, map_row};
 use crate::program::operation::{AccessForm, PairAtomic};
 use crate::program::slot::Slot;
 use crate::program::space::Space;
@@ -68,7 +68,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let addresses = file.addresses(address, atomic.wide, offset.value());
         let operands = |slot: Slot| {
             let [low, high] = [*file.longs(slot), *file.longs(slot.next())];
-            std::array::from_fn::<u128, LANES, _>(|lane| u128::from(high[lane]) << 64 | u128::from(low[lane]))
+            by_lane(|lane| u128::from(high[lane]) << 64 | u128::from(low[lane]))
         };
         let (first, second) = (operands(b), operands(c));
         let mut row = [0; LANES];
@@ -82,8 +82,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         if d != Slot::SINK {
             let mut file = self.file(warp, at);
-            file.set_longs(d, lanes, &row.map(|value| value as u64));
-            file.set_longs(d.next(), lanes, &row.map(|value| (value >> 64) as u64));
+            file.set_longs(d, lanes, &map_row(&row, |value| value as u64));
+            file.set_longs(d.next(), lanes, &map_row(&row, |value| (value >> 64) as u64));
         }
         Ok(())
     }

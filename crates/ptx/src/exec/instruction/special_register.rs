@@ -4,7 +4,7 @@ use crate::device::host::Host;
 use crate::device::memory::Memory;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor};
-use crate::lanes::LANES;
+use crate::lanes::{LANES, by_lane};
 use crate::program::operation::Special;
 use crate::program::slot::Slot;
 
@@ -12,7 +12,7 @@ impl<M: Memory + Host> Executor<'_, M> {
     pub(crate) fn special(&self, warp: &mut Warp, at: Current, lanes: u32, special: Special, d: Slot) {
         let context = self.context;
         let same = |value: u32| [value; LANES];
-        let each = |value: fn(u32) -> u32| std::array::from_fn(|lane| value(lane as u32));
+        let each = |value: fn(u32) -> u32| by_lane(|lane| value(lane as u32));
         let cycles = match special.is_time() {
             true => warp.time.read(at.pc, context.cycles_per_instruction, &context.program.code.instructions),
             false => 0,

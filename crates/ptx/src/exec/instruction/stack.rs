@@ -9,7 +9,7 @@ use crate::device::launch::MAX_LOCAL;
 use crate::device::memory::Memory;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor};
-use crate::lanes::{LANES, Words, lanes as each};
+use crate::lanes::{LANES, Words, lanes as each, map_row};
 use crate::program::slot::Slot;
 
 /// Sizes are multiples of this many bytes.
@@ -26,12 +26,16 @@ impl<M: Memory + Host> Executor<'_, M> {
     /// Addresses or sizes, of 64 bits or of 32.
     fn stack_operand(&self, warp: &mut Warp, at: Current, long: bool, slot: Slot) -> [u64; LANES] {
         let file = self.file(warp, at);
-        if long { *file.longs(slot) } else { file.words(slot).map(u64::from) }
+        if long { *file.longs(slot) } else { map_row(file.words(slot), u64::from) }
     }
 
     fn set_stack_result(&self, warp: &mut Warp, at: Current, lanes: u32, long: bool, (slot, values): (Slot, &Words)) {
         let mut file = self.file(warp, at);
-        if long { file.set_longs(slot, lanes, &values.map(u64::from)) } else { file.set_words(slot, lanes, values) }
+        if long {
+            file.set_longs(slot, lanes, &map_row(values, u64::from))
+        } else {
+            file.set_words(slot, lanes, values)
+        }
     }
 
     /// `alloca`

@@ -101,7 +101,7 @@ fn change_words<P: Processor, W: Word>(update: Update<'_>, file: &mut File<'_>, 
             let Some(shared) = around.shared.as_deref_mut() else { return false };
             let is_inside = |address: u64| address.saturating_add(W::BYTES as u64) <= shared.len() as u64;
             // No address is above the bits of all, so that most accesses need no look at each.
-            if !is_inside(pattern.bits) && !each(mask).all(|lane| is_inside(addresses[lane])) {
+            if !is_inside(pattern.bits) && !all(mask, &addresses, is_inside) {
                 return false;
             }
             by_change!(atomic, true, made => change_shared(shared, mask, &addresses, operands, &mut row, made));
@@ -118,6 +118,16 @@ fn change_words<P: Processor, W: Word>(update: Update<'_>, file: &mut File<'_>, 
         W::set_row(file, d, mask, &row);
     }
     is_done
+}
+
+/// `true` if the addresses of all lanes that run are as asked.
+#[inline(always)]
+fn all(mask: u32, addresses: &Longs, is_good: impl Fn(u64) -> bool) -> bool {
+    let mut bad = 0;
+    for (lane, address) in addresses.iter().enumerate() {
+        bad |= u32::from(!is_good(*address)) << lane;
+    }
+    bad & mask == 0
 }
 
 /// Changes words that are aligned and inside.
@@ -156,7 +166,7 @@ fn change_global<W: Word>(
     row: &mut [W; LANES],
     made: impl Fn(u64, u64, u64) -> u64,
 ) -> bool {
-    if !each(mask).all(|lane| range.holds_word(addresses[lane], W::BYTES)) {
+    if !all(mask, addresses, |address| range.holds_word(address, W::BYTES)) {
         return false;
     }
     for lane in each(mask) {

@@ -45,42 +45,59 @@ fn word(shared: &[u8], start: u32) -> Option<u32> {
 pub(super) fn load_words_with_avx2(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
     use std::arch::x86_64::*;
 
-    let (low, high) = addresses.split_first_chunk::<16>()?;
-    let halves = [load_half(shared, low, offset)?, load_half(shared, high.first_chunk()?, offset)?];
+    let halves = addresses.as_chunks::<16>().0;
+    let [a, b] = load_half(shared, &halves[0], offset)?;
+    let [c, d] = load_half(shared, &halves[1], offset)?;
     let mut row = [0; LANES];
-    for (into, eight) in row.as_chunks_mut::<8>().0.iter_mut().zip(halves.as_flattened()) {
-        // SAFETY: eight words, which need not be aligned for this.
-        unsafe { _mm256_storeu_si256(into.as_mut_ptr().cast(), *eight) };
+    let into = row.as_mut_ptr();
+    // SAFETY: four times eight of 32 words, which need not be aligned for this.
+    unsafe {
+        _mm256_storeu_si256(into.cast(), a);
+        _mm256_storeu_si256(into.add(8).cast(), b);
+        _mm256_storeu_si256(into.add(16).cast(), c);
+        _mm256_storeu_si256(into.add(24).cast(), d);
     }
     Some(row)
 }
 
-/// Words for half a warp.
+/// Words for half a warp. No closures: one that needs AVX2 cannot be inlined into generic code of the standard
+/// library, which is compiled without it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load_half(shared: &[u8], addresses: &[u32; 16], offset: u32) -> Option<[std::arch::x86_64::__m256i; 2]> {
     use std::arch::x86_64::*;
 
-    // SAFETY: the two calls below pass 64 bytes, which need not be aligned for this.
-    let load = |from: *const __m256i| unsafe { [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))] };
     let start = addresses[0].wrapping_add(offset);
-    match Shape::of_half_with_avx2(addresses) {
-        Shape::Uniform => Some([_mm256_set1_epi32(word(shared, start)?.cast_signed()); 2]),
-        Shape::Contiguous => {
-            let bytes = shared.get(start as usize..)?.first_chunk::<64>().filter(|_| start.is_multiple_of(4))?;
-            Some(load(bytes.as_ptr().cast()))
-        }
+    let scattered;
+    let bytes = match Shape::of_half_with_avx2(addresses) {
+        Shape::Uniform => return Some([_mm256_set1_epi32(word(shared, start)?.cast_signed()); 2]),
+        Shape::Contiguous if start.is_multiple_of(4) => shared.get(start as usize..)?.first_chunk::<64>()?,
+        Shape::Contiguous => return None,
         Shape::Scattered => {
-            let (mut row, mut bits) = ([0; 16], 0);
-            for (into, address) in row.iter_mut().zip(addresses) {
-                let address = address.wrapping_add(offset);
-                bits |= address;
-                *into = u32::from_le_bytes(*shared.get(address as usize..)?.first_chunk()?);
-            }
-            (bits & 3 == 0).then(|| load(row.as_ptr().cast()))
+            scattered = load_scattered(shared, addresses, offset)?;
+            &scattered
         }
+    };
+    // SAFETY: two times 32 of 64 bytes, which need not be aligned for this.
+    unsafe {
+        let first = bytes.as_ptr();
+        Some([_mm256_loadu_si256(first.cast()), _mm256_loadu_si256(first.add(32).cast())])
     }
+}
+
+/// The bytes of words for half a warp that lie anywhere; a call of its own, so that the rest is small enough to
+/// be none.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+fn load_scattered(shared: &[u8], addresses: &[u32; 16], offset: u32) -> Option<[u8; 64]> {
+    let (mut bytes, mut bits) = ([0; 64], 0);
+    for (lane, into) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let address = addresses[lane].wrapping_add(offset);
+        bits |= address;
+        *into = *shared.get(address as usize..)?.first_chunk()?;
+    }
+    (bits & 3 == 0).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -186,20 +186,20 @@ impl Shape {
         use std::arch::x86_64::*;
 
         let leader = _mm256_set1_epi32(addresses[0].cast_signed());
-        let [a, b] = [0, 8].map(|first| {
-            // SAFETY: eight words, which need not be aligned for this.
-            let eight = unsafe { _mm256_loadu_si256(addresses.as_ptr().add(first).cast()) };
-            _mm256_sub_epi32(eight, leader)
-        });
-        let none = |x, y| {
-            let any = _mm256_or_si256(x, y);
-            _mm256_testz_si256(any, any) == 1
+        // SAFETY: two times eight of sixteen words, which need not be aligned for this.
+        let (low, high) = unsafe {
+            let first = addresses.as_ptr();
+            (_mm256_loadu_si256(first.cast()), _mm256_loadu_si256(first.add(8).cast()))
         };
-        if none(a, b) {
+        let (low, high) = (_mm256_sub_epi32(low, leader), _mm256_sub_epi32(high, leader));
+        let unlike = _mm256_or_si256(low, high);
+        if _mm256_testz_si256(unlike, unlike) == 1 {
             return Shape::Uniform;
         }
-        let steps = [_mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60)];
-        if none(_mm256_xor_si256(a, steps[0]), _mm256_xor_si256(b, steps[1])) {
+        let low = _mm256_xor_si256(low, _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28));
+        let high = _mm256_xor_si256(high, _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60));
+        let apart = _mm256_or_si256(low, high);
+        if _mm256_testz_si256(apart, apart) == 1 {
             return Shape::Contiguous;
         }
         Shape::Scattered

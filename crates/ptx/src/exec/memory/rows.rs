@@ -1,7 +1,7 @@
 //! Rows of bytes, `N` for each lane, on their way between registers and memory.
 
 use crate::exec::registers::File;
-use crate::lanes::LANES;
+use crate::lanes::{LANES, by_lane};
 use crate::program::operation::AccessForm;
 use crate::program::slot::Slot;
 
@@ -96,8 +96,8 @@ pub(crate) fn from_registers<const N: usize, const B: usize>(
 }
 
 #[inline(always)]
-fn each<const N: usize, T>(rows: &Rows<N>, value: impl Fn(&[u8; N]) -> T) -> [T; LANES] {
-    std::array::from_fn(|lane| value(&rows[lane]))
+fn each<const N: usize, T: Copy + Default>(rows: &Rows<N>, value: impl Fn(&[u8; N]) -> T) -> [T; LANES] {
+    by_lane(|lane| value(&rows[lane]))
 }
 
 /// `B` bytes of each value, `start` bytes into the row; an element that does not fit is not there.
@@ -107,15 +107,19 @@ fn put<const N: usize, const B: usize>(rows: &mut Rows<N>, start: usize, value: 
         return;
     }
     for (lane, row) in rows.iter_mut().enumerate() {
-        row[start..start + B].copy_from_slice(&value(lane).to_le_bytes()[..B]);
+        let bytes = value(lane).to_le_bytes();
+        if let (Some(into), Some(from)) = (row[start..].first_chunk_mut::<B>(), bytes.first_chunk::<B>()) {
+            *into = *from;
+        }
     }
 }
 
 #[inline(always)]
 fn value<const N: usize, const B: usize>(row: &[u8; N], start: usize) -> u64 {
     let mut all = [0; 8];
-    if start + B <= N {
-        all[..B].copy_from_slice(&row[start..start + B]);
+    if let (Some(into), Some(from)) = (all.first_chunk_mut::<B>(), row.get(start..).and_then(<[u8]>::first_chunk::<B>))
+    {
+        *into = *from;
     }
     u64::from_le_bytes(all)
 }

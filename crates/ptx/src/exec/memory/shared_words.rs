@@ -38,8 +38,9 @@ pub(crate) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, aro
     let Some(bytes) = shared.get_mut(first as usize..).and_then(|bytes| bytes.first_chunk_mut::<128>()) else {
         return false;
     };
-    for (four, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(file.words(slots[0])) {
-        *four = word.to_le_bytes();
+    let words = file.words(slots[0]);
+    for (lane, four) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        *four = words[lane].to_le_bytes();
     }
     true
 }

@@ -12,7 +12,7 @@ use crate::exec::instruction::lane_access::LaneAccess;
 use crate::exec::memory::rows::Rows;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
-use crate::lanes::{ALL, LANES, Longs};
+use crate::lanes::{ALL, LANES, Longs, by_lane, map_row};
 use crate::program::matrix::Fragment;
 use crate::program::slot::Slot;
 use crate::program::space::Space;
@@ -102,7 +102,7 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
         if fragment.store {
             let file = self.file(warp, at);
             for (register, slot) in list.iter().enumerate() {
-                let row = if bits == 64 { *file.longs(*slot) } else { file.words(*slot).map(u64::from) };
+                let row = if bits == 64 { *file.longs(*slot) } else { map_row(file.words(*slot), u64::from) };
                 for (lane, value) in row.into_iter().enumerate() {
                     for (index, place) in fragment.places(lane, register).enumerate() {
                         write(&mut bytes, bits, place, value >> (index * bits % 64));
@@ -114,14 +114,14 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
         self.pieces(warp, at, fragment, slots, &mut bytes)?;
         let mut file = self.file(warp, at);
         for (register, slot) in list.iter().enumerate() {
-            let row: Longs = std::array::from_fn(|lane| {
+            let row: Longs = by_lane(|lane| {
                 let parts = fragment.places(lane, register).enumerate();
                 parts.fold(0, |row, (index, place)| row | read(&bytes, bits, place) << (index * bits))
             });
             if width == 1 && bits == 64 {
                 file.set_longs(*slot, lanes, &row);
             } else {
-                file.set_words(*slot, lanes, &row.map(|value| value as u32));
+                file.set_words(*slot, lanes, &map_row(&row, |value| value as u32));
             }
         }
         Ok(())
@@ -161,7 +161,7 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
         for first in (0..lines * each).step_by(LANES) {
             let count = (lines * each - first).min(LANES);
             let lanes = ALL >> (LANES - count);
-            let addresses: Longs = std::array::from_fn(|lane| {
+            let addresses: Longs = by_lane(|lane| {
                 let (line, piece) = ((first + lane) / each, (first + lane) % each);
                 let apart = u64::from(strides[lane]) * u64::from(fragment.bits) * line as u64 / 8;
                 starts[lane].wrapping_add(apart).wrapping_add((piece * N) as u64)

@@ -6,7 +6,7 @@ use crate::device::trap::TrapKind;
 use crate::exec::instruction::lane_access::LaneAccess;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
-use crate::lanes::{LANES, Words};
+use crate::lanes::{LANES, Words, by_lane};
 use crate::program::matrix::Transfer;
 use crate::program::slot::Slot;
 use crate::program::space::Space;
@@ -16,7 +16,7 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
     pub(crate) fn transpose(&self, warp: &mut Warp, at: Current, lanes: u32, [d, a]: [Slot; 2]) {
         let mut file = self.file(warp, at);
         let from = *file.words(a);
-        let row = std::array::from_fn(|lane| {
+        let row = by_lane(|lane| {
             let half = |index: usize| {
                 let (row, column) = (lane % 4 * 2 + index, lane / 4);
                 from[row * 4 + column / 2] >> (16 * (column % 2)) & 0xffff
@@ -72,7 +72,7 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
         }
         let mut file = self.file(warp, at);
         for (matrix, slot) in slots.iter().enumerate() {
-            let words: Words = std::array::from_fn(|lane| {
+            let words: Words = by_lane(|lane| {
                 let half = |index| {
                     let (row, column) = place(lane, index);
                     let bytes = &rows[matrix * 8 + row][column * 2..column * 2 + 2];

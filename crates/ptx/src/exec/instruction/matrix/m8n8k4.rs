@@ -9,7 +9,7 @@ use crate::device::host::Host;
 use crate::device::memory::Memory;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor};
-use crate::lanes::Words;
+use crate::lanes::{Words, by_lane};
 use crate::program::matrix::Quads;
 use crate::program::slot::Slot;
 
@@ -68,7 +68,7 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
             float::add(Mode::PLAIN, summand, (0..4).fold(0.0, |sum, k| fused(x[k], y[k], sum)))
         };
         for (register, slot) in results.iter().enumerate() {
-            let row: Words = std::array::from_fn(|lane| {
+            let row: Words = by_lane(|lane| {
                 if halves { one(lane, 2 * register + 1) << 16 | one(lane, 2 * register) } else { one(lane, register) }
             });
             file.set_words(*slot, lanes, &row);

@@ -13,7 +13,7 @@ use crate::device::host::Host;
 use crate::device::memory::Memory;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor};
-use crate::lanes::{LANES, Longs, Words};
+use crate::lanes::{LANES, Longs, Words, by_lane};
 use crate::program::matrix::{Element, Ending, Product, Tiles};
 use crate::program::slot::Slot;
 
@@ -157,9 +157,9 @@ fn numbers(product: Product, tile: &Tile<'_, u32>) -> Vec<Words> {
     };
     let register = |register: usize| -> Words {
         if halves {
-            return std::array::from_fn(|lane| one(lane, 2 * register + 1) << 16 | one(lane, 2 * register));
+            return by_lane(|lane| one(lane, 2 * register + 1) << 16 | one(lane, 2 * register));
         }
-        std::array::from_fn(|lane| one(lane, register))
+        by_lane(|lane| one(lane, register))
     };
     let sums = if product.tiles == Tiles::Small { 2 } else { 4 };
     (0..if halves { sums / 2 } else { sums }).map(register).collect()
@@ -172,7 +172,7 @@ fn bits(product: Product, tile: &Tile<'_, u32>) -> Vec<Words> {
     let common = product.factors[0] == Element::Common;
     let count = |(x, y): (&u32, &u32)| i64::from(if common { x & y } else { x ^ y }.count_ones());
     let register = |(register, summands): (usize, &Words)| {
-        std::array::from_fn(|lane| {
+        by_lane(|lane| {
             let (row, column) = layout::sum(lane, register);
             added(product, a.line(row).iter().zip(b.line(column)).map(count).sum(), summands[lane])
         })
@@ -190,7 +190,7 @@ fn doubles(product: Product, tile: &Tile<'_, u64>) -> Vec<Longs> {
     let side = |rows| Side::new(0.0, k, 1, rows, |long, _| f64::from_bits(long));
     let (a, b) = (side(tile.left), side(tile.right));
     let register = |(register, summands): (usize, &Longs)| {
-        std::array::from_fn(|lane| {
+        by_lane(|lane| {
             let (row, column) = layout::sum(lane, register);
             let fused = |sum, (a, b): (&f64, &f64)| double::fused(rounding, *a, *b, f64::from_bits(sum));
             a.line(row).iter().zip(b.line(column)).fold(summands[lane], fused)
