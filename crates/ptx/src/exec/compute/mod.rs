@@ -48,6 +48,18 @@ macro_rules! each {
 }
 use each;
 
+/// [`compute`] for any processor, compiled once: its loops are most of what there is to compile.
+#[inline(never)]
+pub(crate) fn compute_anywhere(
+    file: &mut File<'_>,
+    mask: u32,
+    what: &Compute,
+    slots: &[Slot; 6],
+    conversions: &[Conversion],
+) {
+    compute(file, mask, what, slots, conversions);
+}
+
 /// Computes all lanes and writes those of `mask`.
 #[inline(always)]
 pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[Slot; 6], conversions: &[Conversion]) {

@@ -10,7 +10,6 @@
 )]
 
 use crate::arith::convert::Conversion;
-use crate::exec::compute::compute;
 use crate::exec::memory::dispatch::Accesses;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::memory::processor::Avx2;
@@ -74,7 +73,7 @@ fn run_all<'c, P: Accesses>(
             continue;
         }
         match &instruction.operation {
-            Operation::Compute(what) => compute(file, mask, what, slots, conversions),
+            Operation::Compute(what) => P::compute(file, mask, what, slots, conversions),
             Operation::Load(form) if form.space == Space::Argument => {
                 if !coalesced::argument(file, mask, *form, slots, around.arguments) {
                     break;

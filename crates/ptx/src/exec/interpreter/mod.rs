@@ -141,7 +141,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Compute(what) => {
                 let mut file = File { registers, constants: &self.context.program.constants };
                 let conversions = &self.context.program.code.conversions;
-                crate::exec::compute::compute(&mut file, lanes, &what, slots, conversions);
+                crate::exec::compute::compute_anywhere(&mut file, lanes, &what, slots, conversions);
             }
             Operation::Load(form) => {
                 self.load(warp, at, lanes, form, slots)?;

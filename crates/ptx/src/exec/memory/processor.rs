@@ -5,8 +5,13 @@ use warploom_bytes as bytes;
 
 use super::gather;
 use super::pattern::{AccessPattern, Shape};
+use crate::arith::convert::Conversion;
 use crate::device::direct::RowAccess;
+use crate::exec::compute;
+use crate::exec::registers::File;
 use crate::lanes::{LANES, Longs, Words};
+use crate::program::compute::Compute;
+use crate::program::slot::Slot;
 
 /// Any processor.
 pub(crate) struct Portable;
@@ -17,6 +22,8 @@ pub(crate) struct Avx2;
 
 /// A kind of processor.
 pub(crate) trait Processor: RowAccess {
+    /// Arithmetic of all lanes, of which those of a mask are written.
+    fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[Slot; 6], conversions: &[Conversion]);
     /// The access pattern of the lanes of a mask.
     fn pattern(mask: u32, addresses: &Longs, size: u64) -> AccessPattern;
     /// The shape of the pattern alone.
@@ -28,6 +35,10 @@ pub(crate) trait Processor: RowAccess {
 }
 
 impl Processor for Portable {
+    fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[Slot; 6], conversions: &[Conversion]) {
+        compute::compute_anywhere(file, mask, what, slots, conversions);
+    }
+
     fn pattern(mask: u32, addresses: &Longs, size: u64) -> AccessPattern {
         AccessPattern::portable(mask, addresses, size)
     }
@@ -47,6 +58,11 @@ impl Processor for Portable {
 
 #[cfg(target_arch = "x86_64")]
 impl Processor for Avx2 {
+    #[inline(always)]
+    fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[Slot; 6], conversions: &[Conversion]) {
+        compute::compute(file, mask, what, slots, conversions);
+    }
+
     #[inline(always)]
     fn pattern(mask: u32, addresses: &Longs, size: u64) -> AccessPattern {
         // SAFETY: this type is named only where the features were found.
