@@ -16,18 +16,18 @@ use crate::memory::shadow::InCall;
 unsafe extern "C" fn lend<const SLOT: usize>(address: CUdeviceptr, bytes: usize, stream: CUstream) -> CUresult {
     // SAFETY: the C caller passed the stream, under the contract of the table.
     let stream = unsafe { stream.cross() };
-    enter(SLOT, |call| annotations::lend(call, address, bytes, stream))
+    enter(SLOT, &|call| annotations::lend(call, address, bytes, stream))
 }
 
 unsafe extern "C" fn release<const SLOT: usize>(address: CUdeviceptr, stream: CUstream) -> CUresult {
     // SAFETY: as above.
     let stream = unsafe { stream.cross() };
-    enter(SLOT, |call| annotations::release(call, address, stream))
+    enter(SLOT, &|call| annotations::release(call, address, stream))
 }
 
 /// Runs the body of a function. Such calls are numbered like a driver's, but neither recorded nor made to
 /// fail.
-fn enter(slot: usize, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+fn enter(slot: usize, body: &dyn Fn(&Call<'_>) -> Status) -> CUresult {
     let core = slots::machine(slot);
     let Some(core) = core.as_ref() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
     if !core.home.is_here() || !core.findings.is_on() {

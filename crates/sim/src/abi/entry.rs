@@ -7,7 +7,8 @@ use warploom_engine::Mode;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
-use super::faults::{self, Arguments};
+use super::faults;
+use super::invocation::Invocation;
 use crate::ffi::pointer_check;
 use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
@@ -17,19 +18,9 @@ use crate::process::sleep::Visit;
 use crate::process::thread;
 use crate::rules::{self, width};
 
-/// The body of an entry point. Not a generic parameter: the rules around it would be compiled for each of the
-/// several hundred functions.
-type Body<'a> = &'a dyn Fn(&Call<'_>) -> Status;
-
 /// Runs the body of an entry point: finds the machine, applies the function's rules and fault plans, records
 /// the call, and catches panics.
-pub(super) fn enter(
-    slot: usize,
-    per_thread: bool,
-    function: Function,
-    arguments: Arguments<'_>,
-    body: Body<'_>,
-) -> CUresult {
+pub(super) fn enter(slot: usize, per_thread: bool, function: Function, invocation: &dyn Invocation) -> CUresult {
     let core = slots::machine(slot);
     let Some(core) = core.as_ref() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
     if !core.home.is_here() {
@@ -40,9 +31,9 @@ pub(super) fn enter(
     let is_numbered = (core.trace.is_some() || core.findings.is_on()) && !rules::of(function).finds_functions;
     let number = if is_numbered { core.next_call() } else { 0 };
     let call = Call::new(core, function, per_thread);
-    let Some(trace) = &core.trace else { return answer(&call, number, arguments, body) };
+    let Some(trace) = &core.trace else { return answer(&call, number, invocation) };
     let called = trace.called(function, number);
-    let code = answer(&call, number, arguments, body);
+    let code = answer(&call, number, invocation);
     called.returns(code);
     let may_change_memory = code == CUresult::CUDA_SUCCESS && rules::may_change_memory(function);
     if trace.samples_memory() && may_change_memory {
@@ -53,13 +44,13 @@ pub(super) fn enter(
 
 /// The answer to a call, with the faults that plans ask for.
 #[inline]
-fn answer(call: &Call<'_>, number: u64, arguments: Arguments<'_>, body: Body<'_>) -> CUresult {
-    let afterwards = match call.core().faults.is_active().then(|| faults::before(call, arguments)) {
+fn answer(call: &Call<'_>, number: u64, invocation: &dyn Invocation) -> CUresult {
+    let afterwards = match call.core().faults.is_active().then(|| faults::before(call, invocation)) {
         Some(Err(code)) => return code,
         Some(Ok(afterwards)) => afterwards,
         None => None,
     };
-    let answer = perform(call, number, body);
+    let answer = perform(call, number, invocation);
     let answer = match afterwards {
         Some(afterwards) => afterwards.finish(call, answer),
         None => answer,
@@ -73,7 +64,7 @@ fn answer(call: &Call<'_>, number: u64, arguments: Arguments<'_>, body: Body<'_>
 
 /// Runs the body if the function's row permits the call now.
 #[inline]
-fn perform(call: &Call<'_>, number: u64, body: Body<'_>) -> CUresult {
+fn perform(call: &Call<'_>, number: u64, invocation: &dyn Invocation) -> CUresult {
     let (core, function) = (call.core(), call.function());
     let rule = rules::of(function);
     if !rule.before_init && !core.initialized.load(Ordering::Acquire) {
@@ -97,7 +88,7 @@ fn perform(call: &Call<'_>, number: u64, body: Body<'_>) -> CUresult {
         if core.has_narrow_contexts.load(Ordering::Relaxed) {
             check_width(call)?;
         }
-        body(call)
+        invocation.run(call)
     };
     let attempt = || catch_unwind(AssertUnwindSafe(|| body(call)));
     let outcome = if core.findings.checks_pointers() {

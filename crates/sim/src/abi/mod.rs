@@ -4,5 +4,6 @@ pub(crate) mod annotations;
 mod entry;
 mod faults;
 mod implemented;
+mod invocation;
 pub(crate) mod shims;
 mod unsupported;

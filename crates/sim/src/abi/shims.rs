@@ -7,13 +7,36 @@ use std::ffi::c_void;
 use warploom_sys::types::CUresult;
 use warploom_sys::{Function, GetProcAddress, for_each_function};
 
+use super::invocation::{Invocation, Values};
 use super::{entry, implemented};
 use crate::ffi::Cross;
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
 use crate::machine::slots::SLOTS;
 
 macro_rules! shims {
     ($($family:ident $slot:ident $name:literal $version:literal $per_thread:literal $suffix:literal
         ($($argument:ident: $type:ty),*);)*) => {
+        /// Functions with their arguments.
+        mod invocation {
+            use super::*;
+            $(
+                pub(super) struct $slot {
+                    $(pub(super) $argument: <$type as Cross>::View,)*
+                }
+
+                impl Invocation for $slot {
+                    fn values(&self) -> Values {
+                        Values::from_slice(&[$(<$type as Cross>::bits(&self.$argument)),*])
+                    }
+
+                    fn run(&self, call: &Call<'_>) -> Status {
+                        implemented::$slot(call $(, self.$argument)*)
+                    }
+                }
+            )*
+        }
+
         /// From C arguments to a body, for any slot.
         mod dispatch {
             use super::*;
@@ -23,10 +46,7 @@ macro_rules! shims {
                 pub(super) unsafe fn $slot(slot: usize, per_thread: bool $(, $argument: $type)*) -> CUresult {
                     // SAFETY: the C caller passed the pointers, under the contract of `cuda.h`.
                     $(let $argument = unsafe { $argument.cross() };)*
-                    let values = |take: &mut dyn FnMut(&[u64])| take(&[$(<$type as Cross>::bits(&$argument)),*]);
-                    entry::enter(slot, per_thread, Function::$slot, &values, &|call| {
-                        implemented::$slot(call $(, $argument)*)
-                    })
+                    entry::enter(slot, per_thread, Function::$slot, &invocation::$slot { $($argument),* })
                 }
             )*
         }
@@ -44,25 +64,29 @@ macro_rules! shims {
             )*
         }
 
-        fn address_in<const SLOT: usize>(function: Function, per_thread: bool) -> *mut c_void {
-            match function {
-                $(
-                    // The constant comes first, so that variants that do not exist are not compiled.
-                    Function::$slot => if const { $per_thread != 0 } {
-                        if per_thread {
-                            exported::$slot::<SLOT, true> as *mut c_void
-                        } else {
-                            exported::$slot::<SLOT, false> as *mut c_void
-                        }
-                    } else {
-                        exported::$slot::<SLOT, false> as *mut c_void
-                    },
-                )*
-            }
+        impl<const SLOT: usize> Addresses<SLOT> {
+            /// By function, of the variant for the legacy stream and of that for threads' own. Variants that do
+            /// not exist are not in the value, and so are not compiled.
+            const ALL: [[*mut c_void; 2]; Function::ALL.len()] = [$([
+                exported::$slot::<SLOT, false> as *mut c_void,
+                if $per_thread != 0 {
+                    exported::$slot::<SLOT, true> as *mut c_void
+                } else {
+                    exported::$slot::<SLOT, false> as *mut c_void
+                },
+            ]),*];
         }
     };
 }
 for_each_function!(shims);
+
+/// Addresses of a slot's functions.
+struct Addresses<const SLOT: usize>;
+
+fn address_in<const SLOT: usize>(function: Function, per_thread: bool) -> *mut c_void {
+    let all: &'static [[*mut c_void; 2]] = const { &Addresses::<SLOT>::ALL };
+    all[function.index()][usize::from(per_thread)]
+}
 
 fn resolver_in<const SLOT: usize>() -> GetProcAddress {
     exported::cuGetProcAddress_v2::<SLOT, false>

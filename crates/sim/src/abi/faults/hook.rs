@@ -3,7 +3,8 @@
 use warploom_engine::Mode;
 use warploom_sys::types::CUresult;
 
-use super::scope::{self, Arguments};
+use super::scope;
+use crate::abi::invocation::Invocation;
 use crate::fault::{Action, CallScope};
 use crate::machine::call::Call;
 
@@ -18,9 +19,9 @@ pub(crate) struct Afterwards {
 /// Lets plans act before a call: `Err` is its answer, and the body does not run.
 #[cold]
 #[inline(never)]
-pub(crate) fn before(call: &Call<'_>, arguments: Arguments<'_>) -> Result<Option<Box<Afterwards>>, CUresult> {
+pub(crate) fn before(call: &Call<'_>, invocation: &dyn Invocation) -> Result<Option<Box<Afterwards>>, CUresult> {
     let faults = &call.core().faults;
-    let scope = faults.needs_scope(call.function()).then(|| scope::of(call, arguments));
+    let scope = faults.needs_scope(call.function()).then(|| scope::of(call, invocation));
     let mut refused = None;
     let mut afterwards = Afterwards { answer: None, work_fails: false };
     for due in faults.judge(call.function(), scope.as_ref()) {
@@ -53,7 +54,7 @@ pub(crate) fn before(call: &Call<'_>, arguments: Arguments<'_>) -> Result<Option
         }
     }
     // A device may have been lost just now.
-    let scope = scope.or_else(|| faults.needs_scope(call.function()).then(|| scope::of(call, arguments)));
+    let scope = scope.or_else(|| faults.needs_scope(call.function()).then(|| scope::of(call, invocation)));
     let lost = scope.and_then(|scope| faults.lost(&scope));
     let answer = refused.or_else(|| lost.map(|(device, code)| (code, format!("device {device} has been lost"))));
     if let Some((code, rule)) = answer {

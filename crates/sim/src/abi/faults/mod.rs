@@ -5,4 +5,3 @@ mod scope;
 mod subject;
 
 pub(super) use hook::before;
-pub(super) use scope::Arguments;

@@ -1,6 +1,7 @@
 //! The scope of a call: devices and contexts, looked up from its arguments and from the current context.
 
 use super::subject::{Subject, subjects};
+use crate::abi::invocation::Invocation;
 use crate::api::stream;
 use crate::fault::CallScope;
 use crate::ffi::handle::{ContextHandle, Handle};
@@ -10,25 +11,19 @@ use crate::memory::{Home, Side};
 use crate::process::thread;
 use crate::rules;
 
-/// Gives the values of a call's arguments, in their order: addresses and bits of handles, 0 for others. A
-/// function, so that calls without a fault plan do not collect them.
-pub(crate) type Arguments<'a> = &'a dyn Fn(&mut dyn FnMut(&[u64]));
-
 /// Looks up the objects that the arguments name; a call that names none is about the current context.
-pub(super) fn of(call: &Call<'_>, arguments: Arguments<'_>) -> CallScope {
+pub(super) fn of(call: &Call<'_>, invocation: &dyn Invocation) -> CallScope {
     let world = call.world();
     let current = thread::with_contexts(call.core().id, |stack| stack.last().copied());
     let current = current.filter(|_| rules::of(call.function()).on_current_context);
     let mut scope = CallScope::default();
     let mut is_named = false;
-    arguments(&mut |values| {
-        for (subject, bits) in subjects(call.function()).iter().zip(values) {
-            if let Some(subject) = subject {
-                is_named = true;
-                add(&mut scope, &world, *subject, *bits, current);
-            }
+    for (subject, bits) in subjects(call.function()).iter().zip(invocation.values()) {
+        if let Some(subject) = subject {
+            is_named = true;
+            add(&mut scope, &world, *subject, bits, current);
         }
-    });
+    }
     if !is_named {
         add_context(&mut scope, &world, current);
     }
