@@ -82,6 +82,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
+    use crate::Carried;
     use crate::choice::{Choice, DriverArgs, MachineName};
     use crate::human::Style;
     use crate::session::Session;
@@ -95,7 +96,7 @@ mod tests {
     /// The driver that a command opens.
     fn choice(words: &[&str]) -> Result<Choice, String> {
         let (command, driver) = parse(words)?;
-        let session = Session { json: false, style: Style::plain(), driver };
+        let session = Session { json: false, style: Style::plain(), driver, carried: Carried::default() };
         Ok(session.choice(command.as_run().driver().ok_or("it uses no driver")?))
     }
 

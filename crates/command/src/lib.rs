@@ -1,4 +1,4 @@
-//! The `warploom` command.
+//! The commands of the `warploom` program.
 //!
 //! ```text
 //! command_line ─▶ choice: which driver ─▶ commands/<name>: ask it ─▶ report: the data ─▶ human: its text, or JSON
@@ -31,9 +31,24 @@ use crate::failure::{Failure, code};
 use crate::human::Style;
 use crate::session::{Output, Session};
 
-fn main() -> ExitCode {
+/// A shared library that a program carries: the path where cargo built it, and its bytes, which a debug build
+/// does not carry.
+pub type Library = Option<(&'static str, &'static [u8])>;
+
+/// The shared libraries that the program carries.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Carried {
+    /// The simulated driver.
+    pub driver: Library,
+    /// The library with which NVRTC and nvJitLink keep PTX in cubins.
+    pub preload: Library,
+}
+
+/// Runs the command that the program's arguments name; returns the exit code.
+#[must_use]
+pub fn main(carried: Carried) -> ExitCode {
     let done = match CommandLine::try_parse() {
-        Ok(line) => run(line),
+        Ok(line) => run(line, carried),
         // Help and version are "errors" that go to standard output.
         Err(error) if !error.use_stderr() => Ok(Output::text(error.to_string())),
         Err(error) => {
@@ -54,10 +69,10 @@ fn main() -> ExitCode {
     }))
 }
 
-fn run(line: CommandLine) -> Result<Output, Failure> {
+fn run(line: CommandLine, carried: Carried) -> Result<Output, Failure> {
     let (json, style) = (line.json, Style::of_stdout(line.color));
     let (command, driver) = line.into_command()?;
-    command.as_run().run(&Session { json, style, driver })
+    command.as_run().run(&Session { json, style, driver, carried })
 }
 
 /// Prints a text; a reader that has seen enough is no failure.

@@ -10,14 +10,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-
-/// The path of a library where cargo built it, and its bytes, which a debug build does not carry.
-type Embedded = Option<(&'static str, &'static [u8])>;
-
-/// The simulated driver.
-const DRIVER: Embedded = warploom_embed::shared_library!(warploom_cuda);
-/// The library with which NVRTC and nvJitLink keep PTX in cubins.
-const PRELOAD: Embedded = warploom_embed::shared_library!(warploom_preload);
+use crate::{Carried, Library};
 
 /// The name by which programs load the driver.
 const DRIVER_NAME: &str = "libcuda.so.1";
@@ -37,8 +30,8 @@ pub(crate) struct Libraries {
 
 impl Libraries {
     /// Puts the libraries into the cache folder, unless they are there.
-    pub(crate) fn place() -> Result<Self, Failure> {
-        let (Some(driver), Some(preload)) = (DRIVER, PRELOAD) else {
+    pub(crate) fn place(carried: Carried) -> Result<Self, Failure> {
+        let (Some(driver), Some(preload)) = (carried.driver, carried.preload) else {
             return Err(Failure::new("this build of warploom carries no simulated library")
                 .hint("build it with `cargo build --release` or `cargo install`"));
         };
@@ -130,9 +123,9 @@ pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::PermissionDenied, problem))
 }
 
-/// Size and origin of the library that this build carries, in words.
-pub(crate) fn description() -> Option<String> {
-    let (path, bytes) = DRIVER?;
+/// Size and origin of a library, in words.
+pub(crate) fn description(library: Library) -> Option<String> {
+    let (path, bytes) = library?;
     let size = bytes.len();
     Some(if size == 0 { format!("a link to {path}") } else { format!("{} KiB in this program", size / 1024) })
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::Carried;
 use crate::choice::{Choice, DriverArgs};
 use crate::failure::{Failure, code};
 use crate::human::Style;
@@ -14,6 +15,8 @@ pub(crate) struct Session {
     pub(crate) style: Style,
     /// The driver that was chosen before the name of the command.
     pub(crate) driver: DriverArgs,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "programs are simulated on Linux alone"))]
+    pub(crate) carried: Carried,
 }
 
 impl Session {

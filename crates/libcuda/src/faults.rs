@@ -2,9 +2,6 @@
 
 use warploom_sim::fault::{FaultError, Plan};
 
-/// The environment variable that says what goes wrong: the path of a plan, or the plan itself.
-pub const FAULTS_VARIABLE: &str = "WARPLOOM_FAULTS";
-
 /// The plan that a description means. What has an equals sign or a table's header in it is TOML, and
 /// everything else is the path of a file.
 pub(crate) fn plan(description: &str) -> Result<Plan, FaultError> {

@@ -41,8 +41,4 @@ mod process;
 mod report;
 mod settings;
 
-pub use faults::FAULTS_VARIABLE;
-pub use settings::{
-    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, HOST_MEMORY_VARIABLE, MACHINE_VARIABLE, MODE_VARIABLE, RECORD_VARIABLE,
-    REPORT_VARIABLE, RUN_VARIABLE, TIMELINE_VARIABLE, WORKERS_VARIABLE,
-};
+pub use warploom_record::variables::*;

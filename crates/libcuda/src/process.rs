@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
+use warploom_record::variables::FAULTS_VARIABLE;
 use warploom_sim::{Machine, StartError};
 use warploom_sys::types::CUresult;
 use warploom_sys::{DriverTable, Function};
 
 use crate::complaint::complain;
-use crate::faults::FAULTS_VARIABLE;
 use crate::journal::Journal;
 use crate::machine;
 use crate::settings::Settings;

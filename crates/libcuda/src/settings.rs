@@ -6,36 +6,15 @@ use std::num::NonZeroUsize;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use warploom_record::variables::{
+    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, FAULTS_VARIABLE, HOST_MEMORY_VARIABLE, MACHINE_VARIABLE, MODE_VARIABLE,
+    RECORD_VARIABLE, REPORT_VARIABLE, RUN_VARIABLE, TIMELINE_VARIABLE, WORKERS_VARIABLE,
+};
 use warploom_sim::fault::Plan;
 use warploom_sim::topology::{Topology, TopologyError};
 use warploom_sim::{KernelChecks, Mode, Order};
 
-use crate::faults::{self, FAULTS_VARIABLE};
-
-/// The environment variable that describes the machine.
-pub const MACHINE_VARIABLE: &str = "WARPLOOM_MACHINE";
-/// The environment variable that says whether the program is checked.
-pub const CHECK_VARIABLE: &str = "WARPLOOM_CHECK";
-/// The environment variable that says what is looked for among the threads of kernels.
-pub const CHECK_KERNELS_VARIABLE: &str = "WARPLOOM_CHECK_KERNELS";
-/// The environment variable that says where a report goes when the process exits.
-pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
-/// The environment variable that says where a timeline goes when the process exits.
-pub const TIMELINE_VARIABLE: &str = "WARPLOOM_TIMELINE";
-/// The environment variable for the folder into which the process writes its record when it exits.
-pub const RECORD_VARIABLE: &str = "WARPLOOM_RECORD";
-
-/// The environment variable for the folder of a run, in which each process leaves a journal.
-pub const RUN_VARIABLE: &str = "WARPLOOM_RUN";
-
-/// The environment variable for the order in which work runs.
-pub const MODE_VARIABLE: &str = "WARPLOOM_MODE";
-
-/// The environment variable for the number of threads that run the blocks of a kernel.
-pub const WORKERS_VARIABLE: &str = "WARPLOOM_WORKERS";
-
-/// The environment variable that limits the host memory that simulated memory takes.
-pub const HOST_MEMORY_VARIABLE: &str = "WARPLOOM_HOST_MEMORY";
+use crate::faults;
 
 /// The machine if none is named.
 const DEFAULT: &str = "h200";

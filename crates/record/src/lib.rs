@@ -31,6 +31,7 @@ mod kernel;
 mod machine;
 mod memory;
 mod ops;
+pub mod variables;
 
 use serde::{Deserialize, Serialize};
 

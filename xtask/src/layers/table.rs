@@ -23,16 +23,13 @@ const fn row(name: &'static str, may_use: &'static [&'static str], job: &'static
 
 /// Crates by folder, and their dependencies among each other. Dependencies of tests are free.
 pub(crate) const CRATES: &[Row] = &[
-    row(
-        "cli",
-        &["warploom", "page", "sim", "ptx", "libcuda", "preload", "embed"],
-        "the `warploom` command; carries the shared libraries",
-    ),
+    row("cli", &["command", "libcuda", "preload", "embed"], "the `warploom` program; carries the shared libraries"),
+    row("command", &["warploom", "page", "sim", "ptx", "record"], "the commands of the program"),
     row("testkit-core", &["testkit", "warploom"], "the testkit with the core's driver; never published"),
     row("testkit", &["driver", "sim", "sys", "test"], "one test body, every driver; never published"),
     row("test", &["driver", "sim", "sys", "test-macros"], "tests of programs on simulated machines"),
     row("test-macros", &[], "the attribute of tests"),
-    row("libcuda", &["sim", "sys"], "the simulator as a shared library"),
+    row("libcuda", &["record", "sim", "sys"], "the simulator as a shared library"),
     row("preload", &[], "NVRTC and nvJitLink keep PTX in cubins; nothing of ours"),
     row("embed", &[], "the shared library of a dependency, for the command"),
     row("warploom", &["derive", "driver"], "the safe core; never names the simulator"),

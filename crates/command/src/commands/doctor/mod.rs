@@ -8,6 +8,7 @@ mod nvml;
 mod simulated;
 
 use super::Run;
+use crate::Carried;
 use crate::failure::Failure;
 use crate::human;
 use crate::report::{DoctorReport, Health, Subject};
@@ -29,18 +30,18 @@ pub(crate) struct Args {}
 
 impl Run for Args {
     fn run(&self, session: &Session) -> Result<Output, Failure> {
-        let report = report();
+        let report = report(session.carried);
         let shown = session.show(&report, |style| human::doctor(&report, style))?;
         Ok(shown.succeeded(report.can_run_on_gpu || report.can_simulate))
     }
 }
 
-fn report() -> DoctorReport {
+fn report(carried: Carried) -> DoctorReport {
     let (mut subjects, can_run_on_gpu) = driver::subjects();
     subjects.extend(device_files::subjects());
     subjects.extend(libraries::subjects());
     subjects.push(nvml::subject());
-    let (simulated, can_simulate) = simulated::subjects();
+    let (simulated, can_simulate) = simulated::subjects(carried);
     subjects.extend(simulated);
     DoctorReport { can_run_on_gpu, can_simulate, subjects }
 }

@@ -6,12 +6,13 @@ use rustix::fs::{StatVfsMountFlags, statvfs};
 use warploom_sim::Machine;
 
 use super::{lacking, present};
+use crate::Carried;
 use crate::human::count;
 use crate::libraries::{self, Libraries};
 use crate::report::{Health, Subject};
 
 /// Rows for the simulator, and `true` if programs can run on it.
-pub(super) fn subjects() -> (Vec<Subject>, bool) {
+pub(super) fn subjects(carried: Carried) -> (Vec<Subject>, bool) {
     let machine = match Machine::preset("h200") {
         Ok(machine) => present(
             "simulated machine",
@@ -22,7 +23,7 @@ pub(super) fn subjects() -> (Vec<Subject>, bool) {
             lacking("simulated machine", Health::Bad, error.to_string(), step)
         }
     };
-    let library = match Libraries::place() {
+    let library = match Libraries::place(carried) {
         Ok(placed) if forbids_programs(&placed.folder) => lacking(
             "simulated library",
             Health::Bad,
@@ -30,7 +31,7 @@ pub(super) fn subjects() -> (Vec<Subject>, bool) {
             "set XDG_CACHE_HOME to a folder elsewhere".to_owned(),
         ),
         Ok(placed) => {
-            let about = libraries::description().unwrap_or_default();
+            let about = libraries::description(carried.driver).unwrap_or_default();
             present("simulated library", format!("{}, {about}", placed.driver.display()))
         }
         Err(failure) => lacking("simulated library", Health::Bad, failure.message, failure.hint.unwrap_or_default()),

@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_failing_driver_call_is_reported() -> Result<(), Failure> {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/saxpy.ptx");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/kernels/saxpy.ptx");
         let specs = ["-a", "f32:a=2", "-a", "f32:x:n=40:iota", "-a", "f32:y:n=40", "-a", "u32:n=40", "-p", "y"];
         let Line { arguments } = Line::parse_from([&["run", file], &specs[..]].concat());
         let printed = Arc::default();

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use warploom_cuda::{
+use warploom_record::variables::{
     CHECK_VARIABLE, FAULTS_VARIABLE, MACHINE_VARIABLE, MODE_VARIABLE, RECORD_VARIABLE, RUN_VARIABLE, TIMELINE_VARIABLE,
 };
 

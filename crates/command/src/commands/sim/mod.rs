@@ -104,7 +104,7 @@ impl Run for Args {
         self.check_input().map_err(before)?;
         let name = self.program.first().map(OsString::as_os_str);
         let program = name.map(|name| Program::find(name, std::env::var_os("PATH"))).transpose()?;
-        let libraries = Libraries::place().map_err(before)?;
+        let libraries = Libraries::place(session.carried).map_err(before)?;
         let mut environment = Environment::of(self, &libraries);
         let Some(program) = program.filter(|_| !self.explain) else {
             return session.show(&environment.settings, |style| human::environment(&environment.settings, style));
