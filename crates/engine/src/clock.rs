@@ -64,6 +64,7 @@ impl VectorClock {
     }
 
     /// Everything before `other` comes before this point, too.
+    #[inline]
     pub fn join(&mut self, other: &VectorClock) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -74,6 +75,7 @@ impl VectorClock {
     }
 
     /// Takes over another clock and keeps the own heap memory.
+    #[inline]
     pub fn copy_from(&mut self, other: &VectorClock) {
         self.counts.clone_from(&other.counts);
         self.own = other.own;

@@ -108,6 +108,7 @@ impl<S: State> Runner<S> {
     }
 
     /// Locks the state.
+    #[inline]
     pub fn lock(&self) -> Guard<'_, S> {
         self.state.lock()
     }
@@ -193,6 +194,7 @@ impl<S: State> Runner<S> {
 
     /// Wakes executors that have something to do, and host threads whose wait is over. Without executors, a
     /// waiting thread may have to run what another has made ready.
+    #[inline]
     fn wake(&self, state: &mut Guard<'_, S>) {
         let engine = state.engine();
         if self.mode == Mode::Threads {
@@ -360,6 +362,7 @@ impl<S: State> Runner<S> {
 }
 
 /// Ends ready ops that only do bookkeeping, and what they make ready in turn.
+#[inline]
 pub fn settle<S: State>(state: &mut S) {
     while let Some((id, work)) = state.engine().next_instant() {
         state.ended(id, work, None);

@@ -28,6 +28,7 @@ impl<W: Work> Store<W> {
         self.len
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, op: Op<W>) -> OpId {
         self.len += 1;
         if let Some(index) = self.free.pop() {
@@ -49,11 +50,13 @@ impl<W: Work> Store<W> {
         &mut self.chunks[index as usize / CHUNK][index as usize % CHUNK]
     }
 
+    #[inline]
     pub(crate) fn get(&self, id: OpId) -> Option<&Op<W>> {
         let slot = &self.chunks[id.index as usize / CHUNK][id.index as usize % CHUNK];
         slot.op.as_ref().filter(|_| slot.generation == id.generation)
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, id: OpId) -> Option<&mut Op<W>> {
         let slot = self.slot_mut(id.index);
         slot.op.as_mut().filter(|_| slot.generation == id.generation)

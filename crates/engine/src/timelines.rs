@@ -185,6 +185,7 @@ impl Timelines {
     }
 
     /// Tells a stream what the calling thread knows; `seen` is what it was told last.
+    #[inline]
     pub fn tell(&mut self, known: &mut Known, seen: &mut u64) {
         if !self.checking {
             return;

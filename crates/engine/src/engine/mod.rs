@@ -228,6 +228,7 @@ impl<W: Work> Engine<W> {
     }
 
     /// The lane that runs an op.
+    #[inline]
     fn lane_of(&self, id: OpId) -> usize {
         let Some(op) = self.ops.get(id).filter(|_| self.lanes.len() > 1) else { return 0 };
         let unit = usize::from(self.queue(op.queue).unit);
@@ -235,12 +236,14 @@ impl<W: Work> Engine<W> {
     }
 
     /// The next op that takes no time and changes only bookkeeping.
+    #[inline]
     pub fn next_instant(&mut self) -> Option<(OpId, W)> {
         let id = self.instants.pop()?;
         self.start(id)
     }
 
     /// The next ready op of a lane, in order of readiness.
+    #[inline]
     pub fn next_in_lane(&mut self, lane: usize) -> Option<(OpId, W)> {
         while let Some(id) = self.lanes[lane].ready.pop_front() {
             if let Some(started) = self.start(id) {

@@ -45,6 +45,7 @@ impl<W: Work> Engine<W> {
 
     /// The newest unfinished op of every queue. Each time another queue comes first, so that each has its
     /// turn.
+    #[inline]
     pub fn tails_in_turn(&mut self) -> Vec<OpId> {
         let mut tails: Vec<OpId> = self.queues.iter().filter_map(|queue| queue.tail).collect();
         self.turns += 1;

@@ -168,6 +168,7 @@ impl<W: Work> Engine<W> {
     }
 
     /// Lets a queue's next op come behind what the calling thread knows.
+    #[inline]
     pub fn tell_queue(&mut self, id: QueueId) {
         let Self { timelines, queues, .. } = self;
         let queue = &mut queues[id.index()];
@@ -200,6 +201,7 @@ impl<W: Work> Engine<W> {
     }
 
     /// Knowledge that a thread gains by waiting until a queue is idle.
+    #[inline]
     pub fn known_when_idle(&self, id: QueueId) -> Known {
         let mut known = self.queue(id).clock.known.clone();
         // Only a hub has recent queues, and is not idle before they are.

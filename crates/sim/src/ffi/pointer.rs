@@ -83,6 +83,7 @@ impl<T: Plain> Ptr<T> {
     }
 
     /// Writes an out-parameter.
+    #[inline]
     pub(crate) fn write(self, value: T) -> Status {
         self.write_at(0, value)
     }
@@ -98,6 +99,7 @@ impl<T: Plain> Ptr<T> {
     }
 
     /// Writes element `index` of an array; the caller knows that C promised that many.
+    #[inline]
     pub(crate) fn write_at(self, index: usize, value: T) -> Status {
         let element = self.element(index, Intent::Write)?;
         // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same

@@ -29,18 +29,22 @@ const IN_HOST_FUNCTION: &str = "a host function may only use streams and events,
 
 impl<'a> Call<'a> {
     /// A call of a machine's function, or of its variant in which stream 0 is the per-thread default stream.
+    #[inline]
     pub(crate) fn new(core: &'a Arc<Core>, function: Function, per_thread: bool) -> Self {
         Self { core, function, per_thread, feeds_graph: Cell::new(false), reasons: RefCell::default() }
     }
 
+    #[inline]
     pub(crate) fn core(&self) -> &'a Arc<Core> {
         self.core
     }
 
+    #[inline]
     pub(crate) fn function(&self) -> Function {
         self.function
     }
 
+    #[inline]
     pub(crate) fn world(&self) -> Guard<'a> {
         self.core.world()
     }
@@ -92,6 +96,7 @@ impl<'a> Call<'a> {
     }
 
     /// An object by the handle that a C caller passed; `otherwise` is the status for an invalid handle.
+    #[inline]
     pub(crate) fn object<'o, T: Object>(
         &self,
         objects: &'o Objects<T>,
@@ -105,6 +110,7 @@ impl<'a> Call<'a> {
     }
 
     /// The current context of this thread, dead or alive.
+    #[inline]
     pub(crate) fn current(&self) -> Status<ContextHandle> {
         if thread::is_in_host_function(self.core.id) {
             return Err(self.refuse_in_host_function());
@@ -151,6 +157,7 @@ impl<'a> Call<'a> {
     }
 
     /// Lets the machine start on newly enqueued work.
+    #[inline]
     pub(crate) fn get_going(&self, world: &mut Guard<'_>, queue: QueueId) -> Status {
         self.core.pump(world);
         if self.core.mode == Mode::Sync {
@@ -162,6 +169,7 @@ impl<'a> Call<'a> {
     }
 
     /// Waits until ops are done. The lock is released meanwhile, so handles must be looked up again.
+    #[inline]
     pub(crate) fn wait(&self, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
         world.clock.host_is_back();
         if world.are_done(targets) {

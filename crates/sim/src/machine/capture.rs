@@ -64,6 +64,7 @@ impl Branch {
 
 impl Captures {
     /// `true` if a stream is captured.
+    #[inline]
     pub(crate) fn hold(&self, queue: QueueId) -> bool {
         !self.branches.is_empty() && self.branches.contains_key(&queue)
     }

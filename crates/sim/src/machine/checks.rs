@@ -26,6 +26,7 @@ impl World {
     }
 
     /// Checks an op before it is enqueued, against the happens-before order in the queue's clock.
+    #[inline]
     pub(crate) fn check_work(&mut self, queue: QueueId, work: &Work) -> Status {
         if !self.checker.is_on() {
             return Ok(());
@@ -75,6 +76,7 @@ impl World {
     }
 
     /// Stores the happens-before position of a kernel that is about to be enqueued.
+    #[inline]
     pub(crate) fn watch_kernel(&mut self, queue: QueueId, work: &mut Work) {
         let Work::Task(task) = work else { return };
         if self.checker.is_on() {

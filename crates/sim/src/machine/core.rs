@@ -143,6 +143,7 @@ impl Core {
     }
 
     /// `true` if a kernel has faulted.
+    #[inline]
     pub(crate) fn has_faulted(&self) -> bool {
         self.has_faulted.load(Ordering::Relaxed)
     }
@@ -162,6 +163,7 @@ impl Core {
     }
 
     /// The next call number, from 1.
+    #[inline]
     pub(crate) fn next_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -171,6 +173,7 @@ impl Core {
         self.calls.load(Ordering::Relaxed)
     }
 
+    #[inline]
     pub(crate) fn world(&self) -> Guard<'_> {
         self.home.live_in();
         self.runner.lock()
@@ -193,6 +196,7 @@ impl Core {
     }
 
     /// `true` if ops are done. A machine without threads runs them here.
+    #[inline]
     pub(crate) fn query(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
         self.runner.query(world, targets)
     }

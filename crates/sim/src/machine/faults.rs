@@ -25,6 +25,7 @@ const NOTICE: Duration = Duration::from_millis(300);
 
 impl World {
     /// Fails with the sticky error of a context's device, if the host has learnt of it.
+    #[inline]
     pub(crate) fn healthy(&self, context: ContextHandle) -> Status {
         let known = self.contexts.get(context).and_then(|context| self.known_fault(usize::from(context.device)));
         known.map_or(Ok(()), Err)
@@ -42,6 +43,7 @@ impl World {
     }
 
     /// The fault of a device that the host knows of.
+    #[inline]
     pub(super) fn known_fault(&self, device: usize) -> Option<CUresult> {
         let fault = self.devices[device].fault?;
         let is_noticed = || self.engine.mode() == Mode::Threads && fault.at.elapsed() >= NOTICE;

@@ -13,6 +13,7 @@ use crate::machine::world::{Work, World};
 
 impl World {
     /// Orders the next op of a queue behind its context's gates.
+    #[inline]
     pub(crate) fn order_behind_gates(
         &mut self,
         context: ContextHandle,

@@ -89,10 +89,12 @@ impl<T: Object> Objects<T> {
         (lives && self.is_of_this_kind(handle)).then_some(handle.index())
     }
 
+    #[inline]
     pub(crate) fn get(&self, handle: HandleTo<T>) -> Option<&T> {
         self.live_index(handle).and_then(|index| self.entries[index].object.as_ref())
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, handle: HandleTo<T>) -> Option<&mut T> {
         self.live_index(handle).and_then(|index| self.entries[index].object.as_mut())
     }

@@ -25,6 +25,7 @@ impl PlannedFailures {
     }
 
     /// The status code for the ops that this thread enqueues now.
+    #[inline]
     pub(crate) fn take(&mut self) -> Option<CUresult> {
         let planned = self.mine()?;
         planned.ops += 1;

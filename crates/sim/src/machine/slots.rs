@@ -22,6 +22,7 @@ static GIVEN: Condvar = Condvar::new();
 const _: () = assert!(SLOTS <= u32::BITS as usize, "a bit for each slot");
 
 /// The machine in a slot.
+#[inline]
 pub(crate) fn machine(slot: usize) -> Guard<Option<Arc<Core>>> {
     MACHINES[slot].load()
 }

@@ -153,11 +153,13 @@ impl World {
     }
 
     /// Enqueues work, ordered as CUDA orders the queue against its context's default stream.
+    #[inline]
     pub(crate) fn enqueue(&mut self, queue: QueueId, work: Work) -> Status<OpId> {
         self.enqueue_after(queue, &[], work)
     }
 
     /// Enqueues work behind its queue and other ops.
+    #[inline]
     pub(crate) fn enqueue_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
         let id = self.add_after(queue, others, work)?;
         settle(self);
@@ -165,6 +167,7 @@ impl World {
     }
 
     /// Enqueues work that cannot complete before [`World::settle`], so that its op can be stored first.
+    #[inline]
     pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
@@ -185,6 +188,7 @@ impl World {
     }
 
     /// Enqueues checked work, not before virtual time `now`.
+    #[inline]
     pub(crate) fn add(&mut self, queue: QueueId, before: &[OpId], work: Work, now: u64) -> OpId {
         let note = self.note();
         self.engine.add(queue, before, work, note, now)
@@ -259,6 +263,7 @@ impl World {
 
     /// The ops of other queues that a queue's next op depends on: the order of the default stream, and events
     /// that the whole context waits for.
+    #[inline]
     pub(crate) fn dependencies_of_next(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = self.order_against_default_stream(context, queue);
         self.order_behind_gates(context, queue, &mut before);
@@ -268,6 +273,7 @@ impl World {
 
     /// The ops that the next op of `queue` depends on because of the legacy default stream, which waits for
     /// all blocking streams of its context, as they do for it.
+    #[inline]
     fn order_against_default_stream(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = SmallVec::new();
         if let Some(legacy) = self.contexts.get(context).and_then(|context| context.legacy) {
@@ -284,6 +290,7 @@ impl World {
     }
 
     /// Updates a queue's clock to that of its next op, without enqueuing one.
+    #[inline]
     pub(crate) fn catch_up(&mut self, queue: QueueId) {
         let context = self.contexts.get(self.engine.queue(queue).owner.context);
         let is_blocking = !self.engine.queue(queue).owner.traits.is_non_blocking();
@@ -313,6 +320,7 @@ impl World {
     }
 
     /// The work known to be complete after a wait for a queue.
+    #[inline]
     pub(crate) fn known_when_idle(&self, queue: QueueId) -> Known {
         let mut known = self.engine.known_when_idle(queue);
         if let Some(context) = self.contexts.get(self.engine.queue(queue).owner.context)
@@ -324,6 +332,7 @@ impl World {
     }
 
     /// The work that completes before a queue's next op.
+    #[inline]
     pub(crate) fn known_before_next(&mut self, queue: QueueId) -> Known {
         self.engine.tell_queue(queue);
         let mut known = self.known_when_idle(queue);
@@ -408,6 +417,7 @@ impl World {
 
     /// `true` if an op of an earlier call, ready or running on the same device, has not got as far in virtual
     /// time as this one has: it may still delay it.
+    #[inline]
     fn is_behind_others(&self, id: OpId, work: &Work) -> bool {
         if !self.books_in_order() || !work.takes_device() {
             return false;
@@ -445,6 +455,7 @@ impl World {
     }
 
     /// Books the end of an op in virtual time.
+    #[inline]
     fn book(&mut self, id: OpId, mut work: Work, failure: Option<CUresult>) {
         let Some(op) = self.engine.op(id) else { return };
         let queue_id = op.queue;

@@ -80,6 +80,7 @@ impl Allocation {
     }
 
     /// The part of it that starts at `address`; the caller has checked that it is inside.
+    #[inline]
     pub(crate) fn place(&self, address: u64) -> SimAddress {
         // SAFETY: inside an allocation, whose bytes stay mapped as `SimAddress::new` asks.
         unsafe { SimAddress::new(address, self.host + (address - self.base) as usize, self.side) }
@@ -128,6 +129,7 @@ impl Registry {
         self.version += 1;
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, allocation: Allocation) {
         self.version += 1;
         *self.held_at(&allocation) += allocation.own_bytes();
@@ -136,6 +138,7 @@ impl Registry {
     }
 
     /// The count of bytes where an allocation is.
+    #[inline]
     fn held_at(&mut self, allocation: &Allocation) -> &mut u64 {
         let at = self.held.iter().position(|(side, _)| *side == allocation.side).unwrap_or_else(|| {
             self.held.push((allocation.side, 0));
@@ -150,6 +153,7 @@ impl Registry {
     }
 
     /// The allocation that starts exactly here.
+    #[inline]
     pub(crate) fn at(&self, base: u64) -> Option<&Allocation> {
         self.by_base.get(&base)
     }
@@ -200,6 +204,7 @@ impl Registry {
     }
 
     /// The allocation an address is in.
+    #[inline]
     pub(crate) fn containing(&self, address: u64) -> Option<&Allocation> {
         let (_, allocation) = self.by_base.range(..=address).next_back()?;
         (address < allocation.end()).then_some(allocation)
@@ -229,6 +234,7 @@ impl Registry {
     }
 
     /// Memory a program named, if it is all inside one allocation, or in mappings that follow one another.
+    #[inline]
     pub(crate) fn place(&self, address: u64, len: u64) -> Status<SimAddress> {
         let first = self.containing(address).ok_or(INVALID_VALUE)?;
         if len > self.end_of_run(first, address.saturating_add(len)) - address {
@@ -239,6 +245,7 @@ impl Registry {
 
     /// The end of the memory that starts with `first`, searched no further than `wanted`: consecutive
     /// mappings that are contiguous for the program and for the simulator count as one.
+    #[inline]
     pub(crate) fn end_of_run(&self, first: &Allocation, wanted: u64) -> u64 {
         let mapped = |allocation: &Allocation| matches!(allocation.backing, Backing::Mapped(_));
         let mut last = first;

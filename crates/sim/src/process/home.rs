@@ -51,6 +51,7 @@ impl Home {
 
     /// `true` if the machine can be used in this process. In a child of the process it was used in it cannot;
     /// one that nobody has used yet is the child's own from now on.
+    #[inline]
     pub(crate) fn is_here(&self) -> bool {
         if self.word().load(Ordering::Relaxed) != 0 {
             return true;
@@ -68,6 +69,7 @@ impl Home {
     }
 
     /// From here on a child may find something locked.
+    #[inline]
     pub(crate) fn live_in(&self) {
         if !self.is_lived_in.load(Ordering::Relaxed) {
             self.is_lived_in.store(true, Ordering::Relaxed);

@@ -78,6 +78,7 @@ impl Call<'_> {
 impl Call<'_> {
     /// Refuses the legacy default stream while a stream that it would wait for is captured, and invalidates
     /// that capture.
+    #[inline]
     pub(crate) fn check_legacy(&self, world: &mut Guard<'_>, queue: QueueId) -> Status {
         let shadowed = world.shadowed_by(queue);
         if shadowed.is_empty() {
@@ -119,6 +120,7 @@ impl World {
     }
 
     /// The captures on streams that a legacy default stream waits for; empty for other queues.
+    #[inline]
     fn shadowed_by(&self, queue: QueueId) -> Vec<SequenceId> {
         if self.captures().are_none() || !self.is_legacy(queue) {
             return Vec::new();

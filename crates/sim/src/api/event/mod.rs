@@ -21,6 +21,7 @@ use crate::machine::world::World;
 
 /// The event behind an argument, if its context is alive. For a destroyed event, and for a handle of another
 /// kind, the driver answers that the context is destroyed.
+#[inline]
 pub(crate) fn find(call: &Call<'_>, world: &World, bits: u64) -> Status<EventHandle> {
     let handle = Handle::from_bits(bits);
     let gone = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;

@@ -52,6 +52,7 @@ pub(crate) const LEGACY: u64 = 1;
 pub(crate) const PER_THREAD: u64 = 2;
 
 /// The queue of a stream argument. A default stream is created at first use.
+#[inline]
 pub(crate) fn queue_of(call: &Call<'_>, world: &mut Guard<'_>, raw: u64) -> Status<QueueId> {
     match raw {
         0 if call.is_per_thread() => per_thread_queue(call, world),
@@ -62,6 +63,7 @@ pub(crate) fn queue_of(call: &Call<'_>, world: &mut Guard<'_>, raw: u64) -> Stat
 }
 
 /// A created stream; its context is alive, because streams are destroyed with their context.
+#[inline]
 fn created<'o>(call: &Call<'_>, streams: &'o Objects<Stream>, bits: u64) -> Status<&'o Stream> {
     let handle = Handle::from_bits(bits);
     // The driver treats an event handle as a stream of a destroyed context.

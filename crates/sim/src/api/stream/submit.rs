@@ -15,6 +15,7 @@ use warploom_engine::{Mode, OpId, QueueId};
 impl Call<'_> {
     /// The queue of a stream argument; null, legacy and per-thread handles mean a default stream of the
     /// current context.
+    #[inline]
     pub(crate) fn queue(&self, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
         let queue = queue_of(self, world, stream.address())?;
         self.set_feeds_graph(world.captures().hold(queue));

@@ -120,6 +120,7 @@ impl Findings {
     }
 
     /// Keeps findings of a call that could still be stopped; whether it is.
+    #[inline]
     pub(crate) fn judge(&self, kinds: Vec<FindingKind>) -> Result<(), CUresult> {
         let is_stopped = self.fails_calls() && !kinds.is_empty();
         for kind in kinds {

@@ -75,6 +75,7 @@ impl Clock {
     }
 
     /// A host thread made a call; the time it is now.
+    #[inline]
     pub(crate) fn host_call(&mut self) -> u64 {
         self.host_is_back();
         self.now += HOST_CALL_NS;
@@ -82,6 +83,7 @@ impl Clock {
     }
 
     /// A host thread that may have slept is in a call again.
+    #[inline]
     pub(crate) fn host_is_back(&mut self) {
         if self.sees_sleep {
             let Some((mark, slept)) = Mark::of_visit(self.host.as_ref()) else { return };

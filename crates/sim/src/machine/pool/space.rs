@@ -90,6 +90,7 @@ impl Space {
     }
 
     /// Adds a piece to the index of its state.
+    #[inline]
     fn list(&mut self, at: u64, piece: Piece) {
         match piece.state {
             State::Free => {
@@ -106,6 +107,7 @@ impl Space {
         }
     }
 
+    #[inline]
     fn unlist(&mut self, at: u64, piece: Piece) {
         match piece.state {
             State::Free => {
@@ -134,6 +136,7 @@ impl Space {
     }
 
     /// Changes the state of a piece. Returns the previous state.
+    #[inline]
     fn change(&mut self, at: u64, state: State) -> Option<State> {
         let piece = self.pieces.get_mut(&at)?;
         let before = *piece;
@@ -278,6 +281,7 @@ impl Space {
     }
 
     /// Notes that a queue has completed its frees up to this stamp.
+    #[inline]
     pub(crate) fn reached(&mut self, queue: QueueId, stamp: u64) {
         while let Some(at) = self.freed.get(&queue).and_then(|frees| up_to(&frees.pending, stamp)) {
             let Some(piece) = self.remove(at) else { break };

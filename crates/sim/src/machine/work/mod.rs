@@ -129,6 +129,7 @@ impl<S> Work<S> {
     }
 
     /// The bytes that it copies or fills, if that is known before it runs.
+    #[inline]
     pub(crate) fn transfer(&self) -> Option<Transfer> {
         let staged = |to: SimAddress, bytes: &[u8]| {
             Some(Transfer { from: Some(Side::Host), to: to.side(), bytes: bytes.len() as u64 })
@@ -238,6 +239,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         }
     }
 
+    #[inline]
     fn is_instant(&self) -> bool {
         match self {
             Work::Join | Work::Record { .. } | Work::Release(_) => true,
@@ -267,6 +269,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
         }
     }
 
+    #[inline]
     fn take(&mut self) -> Self {
         match self {
             // Other threads ask what it waits for while someone looks.

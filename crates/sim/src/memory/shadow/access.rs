@@ -73,6 +73,7 @@ impl AccessKind {
 
 impl Access {
     /// An access of the call that this thread is in.
+    #[inline]
     pub(crate) fn new(epoch: Epoch, kind: AccessKind, stream: Option<StreamInfo>) -> Self {
         Self { epoch, kind, stream, site: site::current() }
     }
@@ -117,6 +118,7 @@ impl From<&NodeSite> for GraphNode {
 
 impl AllocationInfo {
     /// An allocation for a report.
+    #[inline]
     pub(crate) fn new((address, bytes): (u64, u64), id: u64, side: Side, born: &Access) -> Self {
         let device = match side {
             Side::Device(device) => Some(device),

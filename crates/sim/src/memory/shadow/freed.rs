@@ -49,6 +49,7 @@ impl FreedAllocation {
 
 impl FreedAllocations {
     /// Remembers an allocation that this call frees.
+    #[inline]
     pub(crate) fn add(&mut self, base: u64, size: u64, id: u64, side: Side, born: &Access) {
         let Some(freed) = site::current() else { return };
         let serial = self.next;

@@ -19,6 +19,7 @@ pub(crate) struct Tracked {
 }
 
 impl Tracked {
+    #[inline]
     pub(crate) fn new(born: Access) -> Box<Self> {
         Box::new(Self { born, shadow: Shadow::default(), blocks: None, shared: None })
     }
