@@ -1,6 +1,6 @@
 //! Plans in force on a machine, and the calls on which they acted.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -59,7 +59,7 @@ pub(crate) struct Faults {
 struct State {
     next: u64,
     plans: Vec<InForce>,
-    lost: BTreeMap<u16, CUresult>,
+    lost: LiteMap<u16, CUresult>,
 }
 
 struct InForce {

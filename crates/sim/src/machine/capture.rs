@@ -1,7 +1,6 @@
 //! Stream captures in progress: sequences, and the branches that streams add to them.
 
-use std::collections::BTreeMap;
-
+use litemap::LiteMap;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraphEdgeData, CUstreamCaptureMode};
 
@@ -16,8 +15,8 @@ pub(crate) struct SequenceId(pub(crate) u64);
 /// All captures in progress.
 #[derive(Default)]
 pub(crate) struct Captures {
-    pub(crate) sequences: BTreeMap<SequenceId, Sequence>,
-    pub(crate) branches: BTreeMap<QueueId, Branch>,
+    pub(crate) sequences: LiteMap<SequenceId, Sequence>,
+    pub(crate) branches: LiteMap<QueueId, Branch>,
     pub(crate) last: u64,
 }
 

@@ -1,6 +1,7 @@
 //! Contexts: streams, order between them, and resources for kernels.
 
-use std::collections::{BTreeMap, BTreeSet};
+use litemap::LiteMap;
+use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 use warploom_engine::{Known, Moment, OpId, Queue, QueueId};
@@ -36,7 +37,7 @@ pub(crate) struct Context {
     /// The legacy default stream, after its first use.
     pub(crate) legacy: Option<QueueId>,
     /// The per-thread default streams, after their first use.
-    pub(super) per_thread: BTreeMap<ThreadKey, QueueId>,
+    pub(super) per_thread: LiteMap<ThreadKey, QueueId>,
     pub(super) streams: BTreeSet<StreamHandle>,
     /// Queues that the legacy default stream waits for, and that wait for it.
     pub(super) blocking: SmallVec<[QueueId; 8]>,
@@ -80,7 +81,7 @@ impl Context {
             overhead: spec.context_memory,
             poison: None,
             legacy: None,
-            per_thread: BTreeMap::new(),
+            per_thread: LiteMap::new(),
             streams: BTreeSet::new(),
             blocking: SmallVec::new(),
             independent: SmallVec::new(),

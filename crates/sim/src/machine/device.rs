@@ -1,6 +1,6 @@
 //! State of a device.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ pub(super) struct DeviceFault {
 /// The callbacks that are registered for notifications, by their numbers.
 #[derive(Default)]
 pub(crate) struct Notifications {
-    registered: BTreeSet<usize>,
+    registered: HashSet<usize>,
     last: usize,
 }
 

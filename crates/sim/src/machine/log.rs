@@ -1,6 +1,6 @@
 //! The log of a machine: an entry for each refused call, injected fault and deadlock.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use parking_lot::Mutex;
 use warploom_sys::Function;
@@ -61,7 +61,7 @@ pub(crate) struct Log {
 struct Entries {
     newest: VecDeque<LogEntry>,
     /// Functions that are named as not simulated: once is enough.
-    unsupported: BTreeSet<Function>,
+    unsupported: HashSet<Function>,
     /// Advice about refusals, each said once.
     advice: Vec<&'static str>,
 }

@@ -1,7 +1,6 @@
 //! Memory of variables of loaded code, and of other parts of a launch.
 
-use std::collections::BTreeMap;
-
+use litemap::LiteMap;
 use warploom_ptx::{Program, Variable};
 use warploom_sys::types::CUresult;
 
@@ -23,7 +22,7 @@ impl World {
         context: ContextHandle,
         device: u16,
         program: &Program,
-        placed: &BTreeMap<String, u64>,
+        placed: &LiteMap<String, u64>,
     ) -> Status<Vec<u64>> {
         let mut addresses = Vec::with_capacity(program.variables().len());
         for variable in program.variables() {
@@ -54,7 +53,7 @@ impl World {
         library: LibraryHandle,
         device: u16,
         program: &Program,
-    ) -> Status<BTreeMap<String, u64>> {
+    ) -> Status<LiteMap<String, u64>> {
         let mut placed = self.code.libraries.get(library).map(|library| library.managed.clone()).unwrap_or_default();
         for variable in program.variables().iter().filter(|variable| variable.managed) {
             if placed.contains_key(&variable.name) {

@@ -1,6 +1,6 @@
 //! Counts of calls and of failed calls, per function.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
@@ -49,7 +49,7 @@ pub(super) fn code_name<S: Serializer>(code: &CUresult, serializer: S) -> Result
 pub(super) struct Calls {
     /// By the function's place in the list.
     made: Box<[AtomicU64]>,
-    failed: Mutex<BTreeMap<(Function, u32), u64>>,
+    failed: Mutex<LiteMap<(Function, u32), u64>>,
 }
 
 impl Calls {
@@ -71,7 +71,7 @@ impl Calls {
 
     /// The functions that were called, in the order of the list.
     pub(super) fn counts(&self) -> Vec<CallCount> {
-        let failed = lock_briefly_held(&self.failed).map_or_else(BTreeMap::new, |failed| failed.clone());
+        let failed = lock_briefly_held(&self.failed).map_or_else(LiteMap::new, |failed| failed.clone());
         let count = |function: &Function| {
             let calls = self.made[function.index()].load(Ordering::Relaxed);
             let codes = failed.iter().filter(|((failing, _), _)| failing == function);

@@ -7,7 +7,8 @@
 //! spread over several rows of their stream. So do the nodes of a graph, below the launch that they belong
 //! to. An arrow leads from the record of an event to a stream that the event held up.
 
-use std::collections::{BTreeMap, HashMap};
+use litemap::LiteMap;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -77,7 +78,7 @@ impl Timeline {
 
     fn write_calls<W: Write>(&self, writer: &mut Writer<W>) -> io::Result<()> {
         writer.process(HOST, "host: calls, in real time")?;
-        let mut threads: BTreeMap<u64, Vec<&HostCall>> = BTreeMap::new();
+        let mut threads: LiteMap<u64, Vec<&HostCall>> = LiteMap::new();
         for call in &self.calls {
             threads.entry(call.thread).or_default().push(call);
         }
@@ -108,7 +109,7 @@ impl Timeline {
             writer.process(process_of(ordinal as u16), &format!("device {ordinal}: {name}, in virtual time"))?;
         }
         let mut arrows = Arrows::new(&self.spans);
-        let mut streams: BTreeMap<(u16, u64), Vec<&Span>> = BTreeMap::new();
+        let mut streams: LiteMap<(u16, u64), Vec<&Span>> = LiteMap::new();
         for span in &self.spans {
             streams.entry((span.device, span.stream)).or_default().push(span);
         }

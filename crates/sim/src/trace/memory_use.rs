@@ -1,7 +1,6 @@
 //! Memory in use over time, in a bounded number of samples.
 
-use std::collections::BTreeMap;
-
+use litemap::LiteMap;
 use warploom_record::{MemoryKind, MemorySeries};
 
 /// Samples that a series keeps; neighbours are merged when there are more.
@@ -59,13 +58,13 @@ pub(crate) struct InUse {
 /// The series of a machine.
 #[derive(Default)]
 pub(super) struct MemoryUses {
-    series: BTreeMap<MemorySubject, MemoryUse>,
+    series: LiteMap<MemorySubject, MemoryUse>,
 }
 
 impl MemoryUses {
     /// Adds a look at all memory of the machine. Memory that is not among it is no longer there.
     pub(super) fn add(&mut self, time: u64, all: impl Iterator<Item = InUse>) {
-        self.series.values_mut().for_each(|series| series.is_there = false);
+        self.series.iter_mut().for_each(|(_, series)| series.is_there = false);
         for InUse { subject, device, is_default, capacity, bytes } in all {
             if self.series.len() >= SERIES && !self.series.contains_key(&subject) {
                 continue;
@@ -81,13 +80,13 @@ impl MemoryUses {
             series.is_there = true;
             series.add(time, bytes);
         }
-        self.series.values_mut().filter(|series| !series.is_there).for_each(|series| series.add(time, 0));
+        self.series.iter_mut().filter(|(_, series)| !series.is_there).for_each(|(_, series)| series.add(time, 0));
     }
 
     /// The series that were ever above zero. Pools of a device are numbered in the order of their handles.
     pub(super) fn series(&self) -> Vec<MemorySeries> {
         let used = self.series.iter().filter(|(_, series)| series.samples.iter().any(|sample| sample.peak > 0));
-        let mut numbers = BTreeMap::new();
+        let mut numbers = LiteMap::new_vec();
         let mut pool_name = |pool: u64, series: &MemoryUse, home: &str| {
             if series.is_default {
                 return format!("default pool of {home}");

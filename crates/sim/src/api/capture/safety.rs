@@ -36,7 +36,7 @@ impl Call<'_> {
             _ => sequence.thread == this && sequence.mode != RELAXED,
         };
         let mut is_forbidden = false;
-        for sequence in world.captures_mut().sequences.values_mut().filter(|sequence| forbids(sequence)) {
+        for (_, sequence) in world.captures_mut().sequences.iter_mut().filter(|(_, sequence)| forbids(sequence)) {
             sequence.is_invalid = true;
             is_forbidden = true;
         }

@@ -1,6 +1,6 @@
 //! Loading of images: a module in a context from PTX or a container.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::sync::Arc;
 
 use warploom_sys::types::CUresult;
@@ -39,11 +39,11 @@ pub(super) fn instantiate(
     let device = world.device_of(context)?;
     let placed = match library {
         Some(library) => world.place_managed(call, library, device, &binary.program)?,
-        None => BTreeMap::new(),
+        None => LiteMap::new(),
     };
     let variables = world.place_variables(call, context, device, &binary.program, &placed)?;
     let program = binary.program.placed(&variables);
-    let functions = BTreeMap::new();
+    let functions = LiteMap::new();
     let module = Module { context, device, binary, program, variables: variables.clone(), functions, library };
     match world.code_mut().add_module(module) {
         Some(handle) => Ok(handle),

@@ -8,7 +8,7 @@ mod link;
 pub(crate) mod runtime;
 mod settings;
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::sync::Arc;
 
 use warploom_ptx::Program;
@@ -45,7 +45,7 @@ pub(crate) struct Module {
     pub(crate) program: Program,
     /// The address of each variable of the program.
     pub(crate) variables: Vec<u64>,
-    pub(crate) functions: BTreeMap<usize, FunctionHandle>,
+    pub(crate) functions: LiteMap<usize, FunctionHandle>,
     /// The library that the module was created for, if any.
     pub(crate) library: Option<LibraryHandle>,
 }
@@ -66,11 +66,11 @@ pub(crate) struct Library {
     /// The image, or the reason why it is none.
     pub(crate) image: Result<Image, Refusal>,
     /// The decoded programs, by architecture.
-    pub(crate) binaries: BTreeMap<u32, Arc<Binary>>,
-    pub(crate) modules: BTreeMap<ContextHandle, ModuleHandle>,
-    pub(crate) kernels: BTreeMap<String, KernelHandle>,
+    pub(crate) binaries: LiteMap<u32, Arc<Binary>>,
+    pub(crate) modules: LiteMap<ContextHandle, ModuleHandle>,
+    pub(crate) kernels: LiteMap<String, KernelHandle>,
     /// The addresses of its managed variables, the same in all contexts.
-    pub(crate) managed: BTreeMap<String, u64>,
+    pub(crate) managed: LiteMap<String, u64>,
 }
 
 /// A kernel of a library.
@@ -78,7 +78,7 @@ pub(crate) struct Kernel {
     pub(crate) library: LibraryHandle,
     pub(crate) name: String,
     /// Settings by device.
-    pub(crate) settings: BTreeMap<u16, Settings>,
+    pub(crate) settings: LiteMap<u16, Settings>,
 }
 
 impl Object for Module {
@@ -147,7 +147,7 @@ impl Code {
         binary: Option<Binary>,
     ) -> Option<LibraryHandle> {
         let binaries = binary.map(|binary| (architecture, Arc::new(binary))).into_iter().collect();
-        let (modules, kernels, managed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (modules, kernels, managed) = (LiteMap::new(), LiteMap::new(), LiteMap::new());
         self.libraries.insert(Library { image, binaries, modules, kernels, managed })
     }
 
@@ -161,10 +161,10 @@ impl Code {
     /// Removes a library without modules, and its kernels. Returns the addresses of its managed variables.
     pub(crate) fn remove_library(&mut self, handle: LibraryHandle) -> Vec<u64> {
         let Some(library) = self.libraries.remove(handle) else { return Vec::new() };
-        for kernel in library.kernels.into_values() {
+        for (_, kernel) in library.kernels {
             self.kernels.remove(kernel);
         }
-        library.managed.into_values().collect()
+        library.managed.into_iter().map(|(_, address)| address).collect()
     }
 
     /// The kernel of a library, whose handle is created at first use.
@@ -173,7 +173,7 @@ impl Code {
         if let Some(kernel) = found.kernels.get(name) {
             return Ok(*kernel);
         }
-        let kernel = Kernel { library, name: name.to_owned(), settings: BTreeMap::new() };
+        let kernel = Kernel { library, name: name.to_owned(), settings: LiteMap::new() };
         let kernel = self.kernels.insert(kernel).ok_or(OUT_OF_MEMORY)?;
         found.kernels.insert(name.to_owned(), kernel);
         Ok(kernel)

@@ -1,6 +1,7 @@
 //! A graph: its list of nodes, and its place among the others.
 
-use std::collections::{BTreeMap, HashMap};
+use litemap::LiteMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use warploom_engine::Epoch;
@@ -24,7 +25,7 @@ pub(crate) struct Graph {
     /// The child or conditional node that the graph belongs to, if it belongs to one.
     pub(crate) owner: Option<NodeHandle>,
     /// References to user objects, with their number.
-    pub(crate) user_objects: BTreeMap<UserObjectHandle, u32>,
+    pub(crate) user_objects: LiteMap<UserObjectHandle, u32>,
     /// The conditions that were created for it.
     pub(crate) conditions: Vec<ConditionHandle>,
     /// The nodes of the graph that it is a copy of, each with its copy here.
@@ -61,7 +62,7 @@ impl Graphs {
             next_local_id: 0,
             is_captured,
             owner,
-            user_objects: BTreeMap::new(),
+            user_objects: LiteMap::new(),
             conditions: Vec::new(),
             copies: HashMap::new(),
             memory_nodes: 0,

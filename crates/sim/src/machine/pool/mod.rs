@@ -6,7 +6,7 @@ mod sharing;
 mod space;
 mod windows;
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ pub(crate) struct Pool {
     pub(crate) used_high: u64,
     pub(crate) reserved_high: u64,
     /// Devices other than its own that have access to its memory.
-    pub(crate) peers: BTreeSet<u16>,
+    pub(crate) peers: HashSet<u16>,
     /// The relation of its memory to other processes.
     pub(crate) sharing: Sharing,
     /// Its addresses, reserved at the first allocation.
@@ -101,7 +101,7 @@ impl Pool {
             used: 0,
             used_high: 0,
             reserved_high: 0,
-            peers: BTreeSet::new(),
+            peers: HashSet::new(),
             sharing: Sharing::Private,
             addresses: None,
             space: Space::new(room),

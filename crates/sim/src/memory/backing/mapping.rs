@@ -1,7 +1,6 @@
 //! Mappings of physical allocations, and the access rights to them.
 
-use std::collections::BTreeMap;
-
+use litemap::LiteMap;
 use warploom_sys::types::CUmemAccess_flags;
 
 use crate::ffi::handle::PhysicalHandle;
@@ -42,12 +41,12 @@ pub(crate) struct Mapping {
     /// Start of the physical allocation's bytes in the store, or the number of its shared object.
     offset: u64,
     host: Rights,
-    devices: BTreeMap<u16, Rights>,
+    devices: LiteMap<u16, Rights>,
 }
 
 impl Mapping {
     pub(crate) fn new(physical: PhysicalHandle, offset: u64) -> Self {
-        Self { physical, offset, host: Rights::None, devices: BTreeMap::new() }
+        Self { physical, offset, host: Rights::None, devices: LiteMap::new() }
     }
 
     pub(crate) fn physical(&self) -> PhysicalHandle {

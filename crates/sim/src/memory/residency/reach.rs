@@ -1,6 +1,6 @@
 //! The memory that devices and the host can use in place, without moving pages.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use warploom_topology::{Topology, number};
 
@@ -10,9 +10,9 @@ use crate::memory::residence::Residence;
 #[derive(Debug)]
 pub(super) struct Reach {
     /// Devices that reach the memory of others.
-    peers: BTreeSet<(u16, u16)>,
+    peers: HashSet<(u16, u16)>,
     /// Devices whose memory the host reaches.
-    open: BTreeSet<u16>,
+    open: HashSet<u16>,
 }
 
 impl Reach {
