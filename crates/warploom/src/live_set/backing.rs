@@ -103,7 +103,6 @@ pub trait Backing {
     /// state changed meanwhile, `plan` is asked again.
     fn apply(&self, mut lock: Lock, plan: impl Fn() -> Result<(Vec<Self::Item>, Vec<Self::Item>)>) -> Result<bool> {
         loop {
-            let seen = lock.changes();
             let (additions, removals) = plan()?;
             if !additions.is_empty() {
                 self.check_additions(&additions)?;
@@ -111,13 +110,15 @@ pub trait Backing {
                 return Ok(false);
             }
             if !removals.is_empty() && self.is_in_use(&removals) {
-                drop(lock);
+                let watch = lock.watch();
                 self.wait_for_use()?;
-                lock = self.lock();
+                let has_changed;
+                (lock, has_changed) = watch.end();
+                if has_changed {
+                    continue;
+                }
             }
-            if lock.changes() == seen {
-                return self.apply_now(&mut lock, &additions, &removals).map(|()| true);
-            }
+            return self.apply_now(&mut lock, &additions, &removals).map(|()| true);
         }
     }
 
@@ -135,28 +136,30 @@ pub trait Backing {
         let mut verdicts = BTreeMap::new();
         let mut lock = self.lock();
         loop {
-            let seen = lock.changes();
             let members = self.read_all()?;
-            drop(lock);
+            let watch = lock.watch();
             for member in &members {
                 verdicts.entry(member.clone()).or_insert_with(|| keep(member.clone()));
             }
-            lock = self.lock();
-            if lock.changes() == seen {
-                let unwanted = members.into_iter().filter(|member| verdicts.get(member) == Some(&false));
-                let unwanted: Vec<Self::Item> = unwanted.collect();
-                if unwanted.is_empty() {
-                    return Ok(());
-                }
-                if self.is_in_use(&unwanted) {
-                    drop(lock);
-                    self.wait_for_use()?;
-                    lock = self.lock();
-                }
-                if lock.changes() == seen {
-                    return self.apply_now(&mut lock, &[], &unwanted);
+            let mut has_changed;
+            (lock, has_changed) = watch.end();
+            if has_changed {
+                continue;
+            }
+            let unwanted = members.into_iter().filter(|member| verdicts.get(member) == Some(&false));
+            let unwanted: Vec<Self::Item> = unwanted.collect();
+            if unwanted.is_empty() {
+                return Ok(());
+            }
+            if self.is_in_use(&unwanted) {
+                let watch = lock.watch();
+                self.wait_for_use()?;
+                (lock, has_changed) = watch.end();
+                if has_changed {
+                    continue;
                 }
             }
+            return self.apply_now(&mut lock, &[], &unwanted);
         }
     }
 }
