@@ -74,6 +74,8 @@ pub(crate) struct Code {
     used_bytes: Vec<(u32, u32)>,
     /// Instructions of loops that are not to be unrolled: `nounroll`.
     pub(crate) rolled: Vec<u32>,
+    /// Instructions with the address of a shared variable as a value.
+    pub(crate) shared_addresses: Vec<u32>,
     warnings: Vec<String>,
     variables: Vec<Variable>,
     relocations: Vec<Relocation>,

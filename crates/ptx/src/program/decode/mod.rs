@@ -206,6 +206,7 @@ impl<'m, 't> Decoder<'m, 't> {
             lists: Vec::new(),
             used_bytes: Vec::new(),
             rolled: Vec::new(),
+            shared_addresses: Vec::new(),
             warnings: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),

@@ -177,7 +177,11 @@ impl<'t> Decoder<'_, 't> {
             Symbol::Variable(_) | Symbol::Function(_) if file == File::Words => {
                 Err(Why::Other("an address of 64 bits does not fit 32"))
             }
-            Symbol::Shared(start) => Ok(self.either(file, start.wrapping_add(offset32))),
+            Symbol::Shared(start) => {
+                let next = self.code.instructions.len() as u32;
+                self.code.shared_addresses.push(next);
+                Ok(self.either(file, start.wrapping_add(offset32)))
+            }
             Symbol::Argument(start, _) => Ok(self.either(file, start.wrapping_add(offset32))),
             Symbol::DynamicShared => {
                 let base = self.dynamic_base(file, offset32)?;

@@ -2,6 +2,7 @@
 //! their own.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::{Registers, has};
 use crate::program::Code;
@@ -57,30 +58,45 @@ fn own_predicates(code: &Code, function: &Function, reads: &Reads, free: &[u64])
     }
 }
 
-/// `true` for each instruction between a branch that depends on values of the thread's own and its target.
-/// Where a branch ends threads, the others go on together.
-pub(super) fn divergent(code: &Code, function: &Function, reads: &Reads, free: &[u64]) -> Vec<bool> {
+/// Instructions that threads skip or repeat without others of their warp.
+pub(super) struct Region {
+    /// The branch, which depends on values of the thread's own.
+    pub(super) branch: u32,
+    /// What is between it and its target.
+    pub(super) between: Range<u32>,
+}
+
+/// The divergent regions of a function. Where a branch ends threads, the others go on together.
+pub(super) fn regions(code: &Code, function: &Function, reads: &Reads, free: &[u64]) -> Vec<Region> {
     let own = own_predicates(code, function, reads, free);
     let is_end = |pc: u32| matches!(code.instructions[pc as usize].operation, Operation::Return | Operation::Exit);
-    // Branches that begin to span an instruction, less those that end to.
-    let mut spans = vec![0_i32; (function.end - function.start) as usize + 1];
-    for pc in function.start..function.end {
+    let region = |pc: u32| {
         let Instruction { operation, guard, slots } = &code.instructions[pc as usize];
         let is_own = guard.predicate().is_some_and(|predicate| own.contains(&predicate));
         let target = slots[0].value();
         if *operation != Operation::Branch || !is_own || target > pc && is_end(target) {
-            continue;
+            return None;
         }
-        let (first, end) = if target > pc { (pc + 1, joined(code, target)) } else { (target, pc + 1) };
-        spans[(first - function.start) as usize] += 1;
-        spans[(end - function.start) as usize] -= 1;
+        let between = if target > pc { pc + 1..joined(code, target) } else { target..pc + 1 };
+        Some(Region { branch: pc, between })
+    };
+    (function.start..function.end).filter_map(region).collect()
+}
+
+/// `true` for each instruction of the function that is in one of the ranges.
+pub(super) fn in_ranges(function: &Function, ranges: impl IntoIterator<Item = Range<u32>>) -> Vec<bool> {
+    // Ranges that begin at an instruction, less those that end there.
+    let mut changes = vec![0_i32; (function.end - function.start) as usize + 1];
+    for range in ranges {
+        changes[(range.start - function.start) as usize] += 1;
+        changes[(range.end - function.start) as usize] -= 1;
     }
     let mut now = 0;
-    let is_spanned = |change: i32| {
+    let is_inside = |change: i32| {
         now += change;
         now > 0
     };
-    spans.into_iter().map(is_spanned).collect()
+    changes.into_iter().map(is_inside).collect()
 }
 
 /// The first instruction behind a target that all threads of a branch to it come to: each part that is skipped

@@ -219,7 +219,8 @@ fn free(code: &Code, function: &Function, touches: &[Touch], registers: &Registe
     loop {
         let before = free.clone();
         // Hardware computes for a whole warp only where all of its threads are together.
-        let divergent = diverge::divergent(code, function, &reads, &free);
+        let regions = diverge::regions(code, function, &reads, &free);
+        let divergent = diverge::in_ranges(function, regions.into_iter().map(|region| region.between));
         for touch in instructions.iter().flat_map(|(writes, _)| writes) {
             let id = registers.id(touch);
             if divergent[(touch.pc - function.start) as usize] {
