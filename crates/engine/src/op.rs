@@ -20,6 +20,9 @@ pub enum State {
     Parked,
 }
 
+/// The ops that wait for one.
+pub(crate) type Successors = SmallVec<[OpId; 2]>;
+
 /// Work, what it waits for, and what waits for it.
 pub struct Op<W: Work> {
     /// The queue that it stands in.
@@ -29,7 +32,7 @@ pub struct Op<W: Work> {
     /// The user's data.
     pub note: W::Note,
     pub(crate) predecessors: SmallVec<[OpId; 2]>,
-    pub(crate) successors: SmallVec<[OpId; 2]>,
+    pub(crate) successors: Successors,
     /// Unfinished predecessors.
     pub(crate) waiting: u32,
     /// Its progress.

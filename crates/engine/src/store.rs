@@ -1,7 +1,7 @@
 //! Storage of unfinished ops, in chunks: an op never moves, and a million of them need no reallocation.
 
-use crate::id::OpId;
-use crate::op::Op;
+use crate::id::{OpId, QueueId};
+use crate::op::{Op, Successors};
 use crate::work::Work;
 
 const CHUNK: usize = 1024;
@@ -9,6 +9,14 @@ const CHUNK: usize = 1024;
 struct Slot<W: Work> {
     generation: u32,
     op: Option<Op<W>>,
+}
+
+/// An op that is removed: what waited for it, and where it stood.
+pub(crate) struct Finished {
+    pub(crate) queue: QueueId,
+    pub(crate) beside: bool,
+    pub(crate) watched: bool,
+    pub(crate) successors: Successors,
 }
 
 pub(crate) struct Store<W: Work> {
@@ -62,15 +70,20 @@ impl<W: Work> Store<W> {
         slot.op.as_mut().filter(|_| slot.generation == id.generation)
     }
 
-    pub(crate) fn remove(&mut self, id: OpId) -> Option<Op<W>> {
+    /// Removes a finished op. The rest of it is dropped where it is.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: OpId) -> Option<Finished> {
         let slot = self.slot_mut(id.index);
         if slot.generation != id.generation {
             return None;
         }
-        let op = slot.op.take()?;
+        let op = slot.op.as_mut()?;
+        let successors = std::mem::take(&mut op.successors);
+        let finished = Finished { queue: op.queue, beside: op.beside, watched: op.watched, successors };
+        slot.op = None;
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.index);
         self.len -= 1;
-        Some(op)
+        Some(finished)
     }
 }

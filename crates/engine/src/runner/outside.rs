@@ -10,7 +10,7 @@ use crate::mode::Mode;
 use crate::work::{Step, Work};
 
 impl<S: State> Runner<S> {
-    /// Runs work with the lock released. The counts change under the lock.
+    /// Runs work with the lock released.
     pub(super) fn perform_unlocked(
         &self,
         state: &mut Guard<'_, S>,
@@ -22,9 +22,9 @@ impl<S: State> Runner<S> {
         while self.holds.load(Ordering::Relaxed) > 0 {
             self.quiet.wait(state);
         }
-        self.performing.fetch_add(1, Ordering::Relaxed);
+        change_count(&self.performing, 1);
         let step = MutexGuard::unlocked(state, || (self.perform)(work));
-        self.performing.fetch_sub(1, Ordering::Relaxed);
+        change_count(&self.performing, -1);
         if self.holds.load(Ordering::Relaxed) > 0 {
             self.quiet.notify_all();
         }
@@ -34,7 +34,7 @@ impl<S: State> Runner<S> {
     /// Changes the state while no work runs: work that has begun ends its slice first, and none begins. Code
     /// of the program may run.
     pub fn quiesce<R>(&self, state: &mut Guard<'_, S>, change: impl FnOnce(&mut S) -> R) -> R {
-        self.holds.fetch_add(1, Ordering::Relaxed);
+        change_count(&self.holds, 1);
         let _hold = Hold { holds: &self.holds, quiet: &self.quiet };
         while self.performing.load(Ordering::Relaxed) > 0 {
             self.quiet.wait(state);
@@ -66,7 +66,13 @@ impl<S: State> Runner<S> {
     }
 }
 
-/// Keeps work from starting until it is dropped.
+/// Adds to a count that changes under the lock alone, so that no other thread changes it in between.
+#[inline]
+fn change_count(count: &AtomicUsize, by: isize) {
+    count.store(count.load(Ordering::Relaxed).wrapping_add_signed(by), Ordering::Relaxed);
+}
+
+/// Keeps work from starting until it is dropped, which is with the lock held.
 struct Hold<'a> {
     holds: &'a AtomicUsize,
     quiet: &'a Condvar,
@@ -74,7 +80,7 @@ struct Hold<'a> {
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        self.holds.fetch_sub(1, Ordering::Relaxed);
+        change_count(self.holds, -1);
         self.quiet.notify_all();
     }
 }
