@@ -54,21 +54,28 @@ thread_local! {
 
 /// Makes a call the one this thread is in until it is dropped; host functions may nest calls.
 pub(crate) struct InCall {
-    before: Option<Current>,
+    /// The call around it, which there seldom is.
+    before: Option<Box<Current>>,
 }
 
 impl InCall {
     pub(crate) fn new(call: u64, function: Function, traces: bool) -> Self {
         let current = Current { site: Site { call, function, trace: None, node: None }, traces };
         // A thread that is ending has no place for it; its findings will not know their call.
-        let before = CURRENT.try_with(|place| place.borrow_mut().replace(current)).unwrap_or(None);
-        Self { before }
+        let enter = |place: &RefCell<Option<Current>>| {
+            let mut place = place.borrow_mut();
+            let before = place.take().map(Box::new);
+            *place = Some(current);
+            before
+        };
+        Self { before: CURRENT.try_with(enter).unwrap_or(None) }
     }
 }
 
 impl Drop for InCall {
     fn drop(&mut self) {
-        CURRENT.try_with(|place| *place.borrow_mut() = self.before.take()).unwrap_or_default();
+        let before = self.before.take().map(|before| *before);
+        CURRENT.try_with(|place| *place.borrow_mut() = before).unwrap_or_default();
     }
 }
 
