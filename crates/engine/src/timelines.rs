@@ -1,7 +1,8 @@
 //! Timelines: one for each queue, and one for the host or for each of its threads.
 
-use std::collections::HashMap;
 use std::thread::ThreadId;
+
+use rustc_hash::FxHashMap;
 
 use crate::clock::Epoch;
 use crate::known::Known;
@@ -15,7 +16,7 @@ pub struct Timelines {
     /// Timelines of streams that are gone. One can be another stream's once the host knows all its steps:
     /// then every later stream knows them, too.
     retired: Vec<Epoch>,
-    hosts: HashMap<Option<ThreadId>, Host>,
+    hosts: FxHashMap<Option<ThreadId>, Host>,
     /// Knowledge of all queues that wrote a value which others may wait for.
     released: Known,
 }
@@ -52,7 +53,7 @@ pub enum HostOrder {
 impl Timelines {
     /// No timelines yet. Without `checking` all knowledge stays empty, and costs nothing.
     pub fn new(checking: bool, order: HostOrder) -> Self {
-        Self { checking, order, next: 0, retired: Vec::new(), hosts: HashMap::new(), released: Known::default() }
+        Self { checking, order, next: 0, retired: Vec::new(), hosts: FxHashMap::default(), released: Known::default() }
     }
 
     fn fresh(&mut self) -> Epoch {

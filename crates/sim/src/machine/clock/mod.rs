@@ -13,10 +13,9 @@
 mod bookings;
 mod lines;
 
-use std::collections::HashMap;
-
 use bookings::Bookings;
 use lines::Lines;
+use rustc_hash::FxHashMap;
 use warploom_engine::{Mode, Period};
 use warploom_record::Link;
 
@@ -58,7 +57,7 @@ pub(crate) struct Clock {
     /// Ops that were booked.
     booked: u64,
     /// The time of each word's last write by an op that a wait could be waiting for.
-    written: HashMap<u64, u64>,
+    written: FxHashMap<u64, u64>,
 }
 
 impl Clock {
@@ -70,7 +69,7 @@ impl Clock {
             lines: Lines::new(topology),
             processors: topology.devices.iter().map(|_| Bookings::default()).collect(),
             booked: 0,
-            written: HashMap::new(),
+            written: FxHashMap::default(),
         }
     }
 
