@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use warploom::sys::types::CUresult;
-use warploom::{Buffer, DeviceMemory, Function, LaunchConfig, Mesh};
+use warploom::{Buffer, DeviceMemory, Function, Kernel, LaunchConfig, Mesh};
 use warploom_testkit::{TestResult, budget};
 
 use super::Site;
@@ -13,22 +13,23 @@ use super::gate::Gate;
 
 const SCALE: &str = include_str!("../../examples/scale.ptx");
 
-/// A kernel on a stream of device 1, behind a gate, that doubles values of device 0.
-fn gated(site: &Site) -> TestResult<(Gate, Buffer<f32>)> {
+/// A kernel on a stream of device 1, behind a gate, that doubles values of device 0. The drop of the kernel waits
+/// for its launches, so the gate has to be open by then.
+fn gated(site: &Site) -> TestResult<(Kernel, Gate, Buffer<f32>)> {
     let (home, far) = (site.contexts[0].stream()?, site.contexts[1].stream()?);
     let mut values = DeviceMemory::new(&site.contexts[0]).upload(&[1.0_f32, 2.0], &home)?;
     let scale = site.contexts[1].load(SCALE)?.kernel("scale")?;
     let gate = Gate::close(&far)?;
     // SAFETY: it reads and writes two values.
     unsafe { scale.launch(&far, &LaunchConfig::new(1, 32), (2.0_f32, &mut values, 2_u32)) }?;
-    Ok((gate, values))
+    Ok((scale, gate, values))
 }
 
 #[test]
 fn work_in_flight_ends_before_access_is_disabled() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let mesh = site.mesh()?;
-    let (gate, values) = gated(&site)?;
+    let (kernel, gate, values) = gated(&site)?;
     thread::scope(|scope| -> TestResult {
         let disabling = scope.spawn(|| mesh.disable());
         thread::sleep(Duration::from_millis(30));
@@ -38,7 +39,7 @@ fn work_in_flight_ends_before_access_is_disabled() -> TestResult {
         Ok(())
     })?;
     assert!(site.enabled()?.is_empty());
-    drop(gate);
+    drop((gate, kernel));
     assert_eq!(values.download(&site.contexts[0].stream()?)?, [2.0, 4.0]);
     Ok(())
 }
@@ -48,13 +49,13 @@ fn work_in_flight_ends_before_access_is_disabled() -> TestResult {
 fn work_in_flight_fails_when_access_is_disabled_at_once() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let mesh = site.mesh()?;
-    let (gate, values) = gated(&site)?;
+    let (kernel, gate, values) = gated(&site)?;
     // SAFETY: the simulator refuses the access of the kernel, and the context is not used again.
     unsafe { mesh.disable_now() }?;
     gate.open();
     let failed = site.contexts[1].synchronize().expect_err("the memory is no longer mapped");
     assert_eq!(failed.code(), Some(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));
-    std::mem::forget((gate, values, mesh, site));
+    std::mem::forget((kernel, gate, values, mesh, site));
     Ok(())
 }
 
@@ -67,7 +68,7 @@ fn without_use_there_is_no_wait() -> TestResult {
     budget(&site.driver, &calls, || mesh.disable())?;
     // Nothing of this mesh is left to be disabled, in use or not.
     let again: Mesh = site.mesh()?;
-    let (gate, _values) = gated(&site)?;
+    let (_kernel, gate, _values) = gated(&site)?;
     budget(&site.driver, &[], || mesh.disable())?;
     drop(gate);
     again.disable()?;
