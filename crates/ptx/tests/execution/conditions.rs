@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use warploom_ptx::link::{Part, link};
 use warploom_ptx::{Access, Fault, Grid, Host, Launch, Memory, Program, Step, TrapKind, VecMemory, Watched, Watches};
 
-const TEXT: &str = include_str!("../kernels/ptx/compute_75/conditions.ptx");
+const TEXT: &str = include_str!("../../kernels/ptx/compute_75/conditions.ptx");
 
 /// Memory, and the values of conditions by handle.
 struct Device {
