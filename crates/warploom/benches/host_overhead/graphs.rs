@@ -14,7 +14,7 @@ use warploom::sys::types::{
     CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D_v2, CUgraph, CUmemorytype, CUresult,
     CUuserObject_flags, CUuserObjectRetain_flags,
 };
-use warploom::{GraphDef, GraphExec, Kernel, LaunchConfig};
+use warploom::{CheckedConfig, GraphDef, GraphExec, Kernel, LaunchConfig, Shape};
 
 use crate::launches::SHAPE;
 use crate::measure::{Outcome, Row, Work, repeat};
@@ -65,7 +65,8 @@ impl Bench {
             self.add_kernel_with_arguments()?,
             self.instantiate()?,
             self.launch_graph()?,
-            self.update_kernel()?,
+            self.update_kernel("update a kernel node of 1,000", LaunchConfig::new(SHAPE.0, SHAPE.1))?,
+            self.update_kernel("update a kernel node, checked shape", self.checked()?)?,
         ])
     }
 
@@ -300,9 +301,9 @@ impl Bench {
         Ok(Row { times: 10, ..Row::new("launch 1,000 nodes", raw, ours) })
     }
 
-    fn update_kernel(&self) -> Outcome<Row<'_>> {
+    fn update_kernel<S: Shape + 'static>(&self, name: &'static str, shape: S) -> Outcome<Row<'_>> {
         let set = function!(self.driver, cuGraphExecKernelNodeSetParams_v2);
-        let ((kernel, given), shape) = (self.four()?, LaunchConfig::new(SHAPE.0, SHAPE.1));
+        let (kernel, given) = self.four()?;
         let ((other, other_node), (exec, node)) = (self.exec()?, self.exec()?);
         let raw_node = other_node.as_raw()?;
         let raw = repeat(move || {
@@ -315,6 +316,11 @@ impl Bench {
             // SAFETY: the kernel does nothing.
             unsafe { exec.node(&node).set(&kernel, &shape, (1.0_f32, from, to, 7_u32)) }
         });
-        Ok(Row::new("update a kernel node of 1,000", raw, ours))
+        Ok(Row::new(name, raw, ours))
+    }
+
+    /// The shape that nodes have, looked at once for all.
+    fn checked(&self) -> Outcome<CheckedConfig> {
+        Ok(self.four()?.0.check(&LaunchConfig::new(SHAPE.0, SHAPE.1), &self.context)?)
     }
 }

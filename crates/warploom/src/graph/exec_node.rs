@@ -18,7 +18,7 @@ use super::{
 };
 use crate::event::Timing;
 use crate::kernel::NodeLaunch;
-use crate::{Arguments, DeviceCopy, Event, Kernel, LaunchConfig, Result, WordOperation};
+use crate::{Arguments, DeviceCopy, Event, Kernel, Result, Shape, WordOperation};
 
 /// A node of an executable, named by the node of the definition that it came from: [`GraphExec::node`].
 ///
@@ -140,14 +140,14 @@ impl ExecNode<'_, KernelNode> {
     ///
     /// As [`Position::kernel`](super::Position::kernel), for launches of this executable.
     #[doc(alias = "cuGraphExecKernelNodeSetParams")]
-    pub unsafe fn set(&self, kernel: &Kernel, config: &LaunchConfig, arguments: impl Arguments) -> Result<()> {
+    pub unsafe fn set(&self, kernel: &Kernel, shape: &impl Shape, arguments: impl Arguments) -> Result<()> {
         self.check()?;
         let mut bundle; // dropped after the locks
         let mut state = self.exec.lock();
         let mut locked = self.node.lock();
         let raw = locked.node(self.node)?;
         let context = self.node.context_in(&mut locked).unwrap_or(self.exec.context());
-        let launch = NodeLaunch::new(kernel, context, config, &arguments, self.exec.source())?;
+        let launch = NodeLaunch::new(kernel, context, shape, &arguments, self.exec.source())?;
         if launch.has_attributes() {
             return Err(GraphError::Attributes.into());
         }

@@ -197,9 +197,9 @@ impl KernelNode {
     /// # Safety
     ///
     /// As [`Position::kernel`].
-    pub unsafe fn set_config(&self, config: &LaunchConfig) -> Result<()> {
+    pub unsafe fn set_config(&self, shape: &impl Shape) -> Result<()> {
         let (kernel, _, context) = self.known()?;
-        let launch = NodeLaunch::with_shape(&kernel, &context, config)?;
+        let launch = NodeLaunch::with_shape(&kernel, &context, shape)?;
         if launch.has_attributes() {
             return Err(GraphError::Attributes.into());
         }
@@ -222,13 +222,13 @@ impl KernelNode {
     /// # Safety
     ///
     /// As [`Position::kernel`].
-    pub unsafe fn set_kernel(&self, kernel: &Kernel, config: &LaunchConfig, arguments: impl Arguments) -> Result<()> {
+    pub unsafe fn set_kernel(&self, kernel: &Kernel, shape: &impl Shape, arguments: impl Arguments) -> Result<()> {
         let (_, _, context) = self.known()?;
-        if NodeLaunch::with_shape(kernel, &context, config)?.has_attributes() {
+        if NodeLaunch::with_shape(kernel, &context, shape)?.has_attributes() {
             return Err(GraphError::Attributes.into());
         }
         // SAFETY: the caller vouches for it.
-        unsafe { self.set_all(kernel, &context, config, &arguments) }
+        unsafe { self.set_all(kernel, &context, shape, &arguments) }
     }
 
     /// # Safety
@@ -238,11 +238,11 @@ impl KernelNode {
         &self,
         kernel: &Kernel,
         context: &Context,
-        config: &LaunchConfig,
+        shape: &impl Shape,
         arguments: &impl Arguments,
     ) -> Result<()> {
         let hierarchy = self.node.hierarchy().number();
-        let launch = NodeLaunch::new(kernel, context, config, arguments, hierarchy)?;
+        let launch = NodeLaunch::new(kernel, context, shape, arguments, hierarchy)?;
         let bundle = owners(kernel, context, arguments)?;
         self.node.change(
             |_| Some(bundle),

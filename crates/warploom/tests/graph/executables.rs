@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use warploom::capture::Relaxed;
 use warploom::graph::{InstantiateOptions, InstantiateReason, Node, OperandMut, UpdateReason};
-use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LiveSet as _};
+use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LaunchError, LiveSet as _};
 use warploom_testkit::{budget, driver_tests};
 
 use crate::support::{Stage, closure, small};
@@ -183,6 +183,34 @@ driver_tests! {
         assert_eq!(y.download(&stage.stream)?, [30.0, 30.0, 0.0, 0.0]);
         assert_eq!(far.download(&stage.stream)?, [10.0; 4]);
         assert_eq!(fill.parameters()?.value, 1.0_f32.to_bits());
+    }
+
+    /// A shape that was checked once is not checked again, and only taken with its kernel.
+    fn nodes_take_a_shape_that_was_checked_for_their_kernel(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut x, mut y) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.pool.zeroed::<f32>(4, &stage.stream)?);
+        x.fill(1.0, &stage.stream)?;
+        let (kernel, other) = (stage.saxpy()?, stage.saxpy()?);
+        let shape = kernel.check(&small(), &stage.context)?;
+        let elsewhere = other.check(&small(), &stage.context)?;
+        let refusal = Err(Error::Launch(LaunchError::CheckedElsewhere));
+        #[expect(unsafe_code, reason = "adds kernels")]
+        // SAFETY: it reads and writes as many values as it is told.
+        unsafe {
+            let step = stage.graph.entry().kernel(&kernel, &shape, (2.0_f32, &x, &mut y, 4_u32))?;
+            assert_eq!(step.set_config(&elsewhere), refusal);
+            assert_eq!(step.set_kernel(&kernel, &elsewhere, (2.0_f32, &x, &mut y, 4_u32)), refusal);
+            step.set_config(&shape)?;
+            step.set_kernel(&kernel, &shape, (3.0_f32, &x, &mut y, 4_u32))?;
+            let exec = stage.graph.instantiate()?;
+            assert_eq!(exec.node(&step).set(&kernel, &elsewhere, (4.0_f32, &x, &mut y, 4_u32)), refusal);
+            exec.launch(&stage.stream)?;
+            assert_eq!(y.download(&stage.stream)?, [3.0; 4]);
+            let calls = [(Function::cuGraphExecKernelNodeSetParams_v2, 1)];
+            budget(driver, &calls, || exec.node(&step).set(&kernel, &shape, (5.0_f32, &x, &mut y, 2_u32)))?;
+            exec.launch(&stage.stream)?;
+        }
+        assert_eq!(y.download(&stage.stream)?, [8.0, 8.0, 3.0, 3.0]);
     }
 
     /// A node of another graph is refused by an executable.
