@@ -20,7 +20,7 @@ pub enum State {
     Parked,
 }
 
-/// The ops that wait for one.
+/// The ops that wait for an op.
 pub(crate) type Successors = SmallVec<[OpId; 2]>;
 
 /// Work, what it waits for, and what waits for it.

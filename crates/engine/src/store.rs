@@ -11,7 +11,7 @@ struct Slot<W: Work> {
     op: Option<Op<W>>,
 }
 
-/// An op that is removed: what waited for it, and where it stood.
+/// A finished op that was removed: the queue it stood in, and the ops that waited for it.
 pub(crate) struct Finished {
     pub(crate) queue: QueueId,
     pub(crate) beside: bool,
@@ -70,7 +70,7 @@ impl<W: Work> Store<W> {
         slot.op.as_mut().filter(|_| slot.generation == id.generation)
     }
 
-    /// Removes a finished op. The rest of it is dropped where it is.
+    /// Removes a finished op; what is not returned of it is dropped in its slot.
     #[inline]
     pub(crate) fn remove(&mut self, id: OpId) -> Option<Finished> {
         let slot = self.slot_mut(id.index);

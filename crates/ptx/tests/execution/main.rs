@@ -1,5 +1,5 @@
-//! Programs that are decoded and run on the interpreter: launches, registers, links, clusters, bulk copies, and what
-//! is found about their accesses.
+//! PTX programs that are decoded and run on the interpreter: launches, registers, links, clusters, bulk copies,
+//! and what is found about their accesses.
 
 mod broken_programs;
 mod bulk_copies;

@@ -1,4 +1,4 @@
-//! A driver function with its arguments, on the way from C to its body.
+//! Invocations: a driver function with its arguments, on the way from C to its body.
 
 use smallvec::SmallVec;
 
@@ -14,9 +14,9 @@ pub(crate) type Values = SmallVec<[u64; 12]>;
 /// several hundred functions. A trait of its own, and not two closures: each would bring its functions to be
 /// called by value, which nothing does.
 pub(crate) trait Invocation {
-    /// For fault plans: calls without one do not collect them.
+    /// The values of the arguments, for fault plans; calls without a plan do not collect them.
     fn values(&self) -> Values;
 
-    /// Runs the body.
+    /// Runs the body of the function.
     fn run(&self, call: &Call<'_>) -> Status;
 }

@@ -65,8 +65,8 @@ macro_rules! shims {
         }
 
         impl<const SLOT: usize> Addresses<SLOT> {
-            /// By function, of the variant for the legacy stream and of that for threads' own. Variants that do
-            /// not exist are not in the value, and so are not compiled.
+            /// Addresses by function: the variant for the legacy stream, and that for threads' own streams. A
+            /// variant that does not exist is not in the value, and so is not compiled.
             const ALL: [[*mut c_void; 2]; Function::ALL.len()] = [$([
                 exported::$slot::<SLOT, false> as *mut c_void,
                 if $per_thread != 0 {

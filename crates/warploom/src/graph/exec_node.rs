@@ -128,7 +128,8 @@ impl ExecNode<'_, KernelNode> {
         unsafe { self.set(&kernel, &config, arguments) }
     }
 
-    /// Replaces kernel, configuration and arguments. Exactly one driver call.
+    /// Replaces kernel, configuration and arguments. Exactly one driver call. A shape that
+    /// [`Kernel::check`] returned is not checked again.
     ///
     /// # Errors
     ///

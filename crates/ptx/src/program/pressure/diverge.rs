@@ -58,11 +58,11 @@ fn own_predicates(code: &Code, function: &Function, reads: &Reads, free: &[u64])
     }
 }
 
-/// Instructions that threads skip or repeat without others of their warp.
+/// A divergent region: PTX instructions that threads skip or repeat without others of their warp.
 pub(super) struct Region {
     /// The branch, which depends on values of the thread's own.
     pub(super) branch: u32,
-    /// What is between it and its target.
+    /// The PTX instructions between the branch and its target.
     pub(super) between: Range<u32>,
 }
 

@@ -1,5 +1,5 @@
-//! Hoisted PTX instructions: an assembler carries them out before the loop that they are in, so that their results
-//! are live in all of it.
+//! Hoisted PTX instructions: an assembler carries them out before the loop that they are in, so that their
+//! results are live in all of it.
 
 use std::collections::HashSet;
 
@@ -14,8 +14,8 @@ use crate::program::operation::Operation;
 /// cluster is a part of them.
 const WITH_CLUSTERS: u32 = 90;
 
-/// Removes writes of shared variables' addresses in loops that only some threads of a warp come to, so that they
-/// are live from the start on. Before other loops, a warp computes them for all of its threads.
+/// Removes writes of shared variables' addresses in loops that only some threads of a warp come to, so that
+/// they are live from the start on. Before other loops, a warp computes them for all of its threads.
 pub(super) fn hoist(code: &Code, function: &Function, registers: &Registers, touches: &mut Vec<Touch>) {
     let own = code.shared_addresses.iter().copied().filter(|pc| (function.start..function.end).contains(pc));
     let is_move = |pc: &u32| matches!(code.instructions[*pc as usize].operation, Operation::Compute(Compute::Move));
