@@ -11,11 +11,15 @@ fn code_after(signal: &str, what: &str) -> Option<i32> {
     let mut command = sim(&["--", program(), what]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
     let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).expect("it can be read");
+    // Open until the end, since the program writes again.
+    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    output.read_line(&mut line).expect("it can be read");
     assert_eq!(line, "ready\n");
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
     assert!(sent.success());
-    child.wait().expect("it can be waited for").code()
+    let code = child.wait().expect("it can be waited for").code();
+    drop(output);
+    code
 }
 
 #[test]
