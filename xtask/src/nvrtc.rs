@@ -21,25 +21,23 @@ pub(crate) fn test() -> Result<String, String> {
     let unpacked = root()?.join("target/nvrtc/wheels");
     wheels::fetch(REQUIREMENTS, &unpacked, &[COMPILER, IR_COMPILER, LIBDEVICE, LINKER])?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // With the features that the checks have built already; tests that need a GPU besides are left out.
-    let only_marked = ["--", "--ignored", "--skip", "::cuda"];
-    let core = ["-p", "warploom", "--features", "half,nccl,num-complex,nvrtc,serde", "--test", "nvrtc"];
-    let command = ["-p", "warploom-cli", "--test", "kernel_commands"];
+    // Tests that need a GPU besides are left out. All of the workspace is chosen, as for its tests: parts of it
+    // have dependencies with other features, and would be compiled again.
+    let marked = ["--test", "nvrtc", "--test", "kernel_commands", "--", "--ignored", "--skip", "::cuda"];
     // The programs of docs/compiling.md, which do nothing where a library is missing.
-    let features = "bytemuck,half,nccl,num-complex,nvrtc,nvtx,serde";
-    let guide = ["-p", "warploom", "--features", features, "--doc", "--", "program"];
-    for tests in [[&core[..], &only_marked].concat(), [&command[..], &only_marked].concat(), guide.to_vec()] {
+    let guide = ["--doc", "--", "program"];
+    for tests in [&marked[..], &guide] {
         let status = Command::new(&cargo)
             .current_dir(root()?)
-            .arg("test")
-            .args(&tests)
+            .args(["test", "--workspace"])
+            .args(tests)
             .env("WARPLOOM_NVRTC", unpacked.join(COMPILER))
             .env("WARPLOOM_NVVM", unpacked.join(IR_COMPILER))
             .env("WARPLOOM_NVJITLINK", unpacked.join(LINKER))
             .status()
             .map_err(|error| format!("cargo could not be started: {error}"))?;
         if !status.success() {
-            return Err(format!("tests with NVRTC failed: cargo test {}", tests.join(" ")));
+            return Err(format!("tests with NVRTC failed: cargo test --workspace {}", tests.join(" ")));
         }
     }
     Ok("nvrtc: all tests passed".to_owned())

@@ -21,7 +21,6 @@ use warploom::{
 use warploom_testkit::implements;
 
 /// S4.22 and the lifetimes of the safe core.
-#[cfg(not(feature = "nccl"))]
 #[test]
 fn programs_that_misuse_the_core_do_not_compile() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");

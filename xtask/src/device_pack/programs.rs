@@ -25,8 +25,8 @@ pub(super) enum Role {
 
 /// Builds every test and every benchmark, optimised and stripped.
 pub(super) fn build() -> Result<Vec<Program>, String> {
-    let what = ["--workspace", "--features", "warploom/nccl,warploom/nvrtc", "--tests", "--benches"];
-    let artifacts = workspace::build(&[&["test", "--no-run", "--profile", "device"], &what[..]].concat())?;
+    let artifacts =
+        workspace::build(&["test", "--no-run", "--profile", "device", "--workspace", "--tests", "--benches"])?;
     Ok(artifacts.iter().filter_map(program).collect())
 }
 

@@ -100,19 +100,20 @@ pub(crate) fn check() -> Result<String, String> {
 fn instructions() -> Result<Vec<PathBuf>, String> {
     let folder = root()?.join("target/ptx/compute_90");
     fs::create_dir_all(&folder).map_err(at(&folder))?;
-    written(&folder, "warploom-sim", "instructions", "texts_are_written")?;
+    written(&folder, "instructions", "texts_are_written")?;
     files(&folder, "ptx")
 }
 
-/// Has a test write its texts into a folder.
-fn written(folder: &Path, package: &str, test: &str, name: &str) -> Result<(), String> {
+/// Has a test write its texts into a folder. It is chosen among all of the workspace, as its tests are compiled:
+/// a package alone has dependencies with other features.
+fn written(folder: &Path, test: &str, name: &str) -> Result<(), String> {
     let status = Command::new("cargo")
-        .args(["test", "--quiet", "--package", package, "--test", test, name, "--", "--ignored"])
+        .args(["test", "--quiet", "--workspace", "--test", test, name, "--", "--ignored"])
         .current_dir(root()?)
         .env("WARPLOOM_TEXTS", folder)
         .status()
         .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{package}'s test `{name}` could not write its texts")) }
+    if status.success() { Ok(()) } else { Err(format!("the test `{test} {name}` could not write its texts")) }
 }
 
 fn fetched() -> Result<PathBuf, String> {

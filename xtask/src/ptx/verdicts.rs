@@ -30,7 +30,7 @@ const TARGETS: [(&str, &str); 7] = [
 pub(super) fn ask(assembler: &Path) -> Result<String, String> {
     let folder = root()?.join("target/ptx/candidates");
     fs::create_dir_all(&folder).map_err(at(&folder))?;
-    super::written(&folder, "warploom-ptx", "assembler", "candidates_are_written")?;
+    super::written(&folder, "assembler", "candidates_are_written")?;
     let path = folder.join("candidates.ptx");
     let text = fs::read_to_string(&path).map_err(at(&path))?;
     let [others @ .., widest] = &TARGETS;
