@@ -54,6 +54,9 @@ usage: cargo xtask <task>
 ";
 
 fn main() -> ExitCode {
+    if let Some(code) = api::run_if_asked() {
+        return code;
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {

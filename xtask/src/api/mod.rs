@@ -5,17 +5,21 @@
 //! yet; tools that compare with one need it.
 //!
 //! The list comes from the compiler's own documentation as data, a format that is not stable. A version of it
-//! that is not among [`FORMATS`] is an error.
+//! that is not among [`FORMATS`] is an error. All crates of the workspace are documented, with all features, as
+//! their tests are compiled; so mistakes in documentation show here, too: as errors with
+//! `RUSTDOCFLAGS="-D warnings"`.
 
 mod listing;
+mod rustdoc;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::RangeInclusive;
-use std::process::Command;
+use std::path::Path;
 
 use serde_json::Value;
 
+pub(crate) use self::rustdoc::run_if_asked;
 use crate::workspace::{at, root};
 
 /// Libraries whose items programs name.
@@ -26,23 +30,23 @@ const FORMATS: RangeInclusive<u64> = 53..=60;
 
 /// Writes the lists.
 pub(crate) fn write() -> Result<String, String> {
-    let folder = root()?.join("docs/api");
+    let (folder, data) = (root()?.join("docs/api"), rustdoc::document()?);
     fs::create_dir_all(&folder).map_err(at(&folder))?;
     for library in LIBRARIES {
         let path = folder.join(format!("{library}.txt"));
-        fs::write(&path, text(&items(library)?)).map_err(at(&path))?;
+        fs::write(&path, text(&items(library, &data)?)).map_err(at(&path))?;
     }
     Ok(format!("api: {} lists written", LIBRARIES.len()))
 }
 
 /// Compares the lists with those that are kept.
 pub(crate) fn check() -> Result<String, String> {
-    let mut differences = Vec::new();
+    let (data, mut differences) = (rustdoc::document()?, Vec::new());
     for library in LIBRARIES {
         let path = root()?.join("docs/api").join(format!("{library}.txt"));
         let kept = fs::read_to_string(&path).map_err(at(&path))?;
         let kept: BTreeSet<String> = kept.lines().map(str::to_owned).collect();
-        let now = items(library)?;
+        let now = items(library, &data)?;
         differences.extend(kept.difference(&now).map(|item| format!("- {item}")));
         differences.extend(now.difference(&kept).map(|item| format!("+ {item}")));
     }
@@ -61,23 +65,9 @@ fn text(items: &BTreeSet<String>) -> String {
     items.iter().flat_map(|item| [item.as_str(), "\n"]).collect()
 }
 
-/// The public items of a library.
-fn items(library: &str) -> Result<BTreeSet<String>, String> {
-    let folder = root()?.join("target/api");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .current_dir(root()?)
-        .args(["rustdoc", "--quiet", "--package", library, "--lib", "--all-features", "--"])
-        .args(["-Zunstable-options", "--output-format=json"])
-        // The format is not stable; its version is looked at below.
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_TARGET_DIR", &folder)
-        .status()
-        .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if !status.success() {
-        return Err(format!("cargo rustdoc of {library} failed"));
-    }
-    let path = folder.join("doc").join(format!("{}.json", library.replace('-', "_")));
+/// The public items of a library, from the data of all in a folder.
+fn items(library: &str, folder: &Path) -> Result<BTreeSet<String>, String> {
+    let path = folder.join(format!("{}.json", library.replace('-', "_")));
     let data: Value = serde_json::from_slice(&fs::read(&path).map_err(at(&path))?)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     match data["format_version"].as_u64() {
