@@ -55,10 +55,28 @@ pub(super) struct Target<'a> {
     pub(super) graph: CUgraph,
 }
 
-/// A bundle that a graph keeps for a node that is still to be added; `None` if it is empty.
-#[derive(Default)]
+/// A bundle that a graph keeps for a node that is still to be added; none if it is empty.
+///
+/// Its slot is one word: an `Option` would be stored in parts and loaded whole, which waits until all that the
+/// driver has stored before is in the cache.
 #[must_use]
-pub(super) struct Prepared(Option<Slot>);
+pub(super) struct Prepared(u64);
+
+impl Prepared {
+    /// No bundle. No attachment has the index.
+    pub(super) const NONE: Prepared = Prepared(u64::MAX);
+
+    #[inline]
+    fn over(slot: Slot) -> Prepared {
+        Prepared(u64::from(slot.attachment) << 32 | u64::from(slot.index))
+    }
+
+    #[inline]
+    fn slot(&self) -> Option<Slot> {
+        let slot = Slot { attachment: (self.0 >> 32) as u32, index: self.0 as u32 };
+        (self.0 != Prepared::NONE.0).then_some(slot)
+    }
+}
 
 /// The bundle of a node whose parameters are still to be changed, or that is still to be destroyed.
 #[must_use]
@@ -88,10 +106,10 @@ impl Attachments {
     #[inline]
     pub(super) unsafe fn prepare(&mut self, target: Target<'_>, bundle: Bundle) -> Result<Prepared> {
         if bundle.is_empty() {
-            return Ok(Prepared(None));
+            return Ok(Prepared::NONE);
         }
         // SAFETY: the caller's promise.
-        unsafe { self.attach(target, bundle) }.map(|slot| Prepared(Some(slot)))
+        unsafe { self.attach(target, bundle) }.map(Prepared::over)
     }
 
     #[inline]
@@ -174,7 +192,7 @@ impl Attachments {
     /// Records the node that was added.
     #[inline]
     pub(super) fn publish_new(&mut self, node: RawNode, prepared: Prepared) {
-        if let Some(slot) = prepared.0 {
+        if let Some(slot) = prepared.slot() {
             self.slots.add(node, slot);
         }
     }
@@ -186,7 +204,7 @@ impl Attachments {
     /// As for [`Attachments::prepare`].
     #[cold]
     pub(super) unsafe fn discard(&mut self, target: Target<'_>, prepared: Prepared) {
-        if let Some(slot) = prepared.0 {
+        if let Some(slot) = prepared.slot() {
             // SAFETY: the caller's promise.
             report(|| Subject::GraphOwners, unsafe { self.vacate(target, slot) });
         }
@@ -207,7 +225,7 @@ impl Attachments {
         let Some(slot) = self.slots.get(node) else {
             // SAFETY: the caller's promise.
             let prepared = unsafe { self.prepare(target, bundle) }?;
-            let kind = prepared.0.map_or(ChangeKind::Nothing, ChangeKind::Added);
+            let kind = prepared.slot().map_or(ChangeKind::Nothing, ChangeKind::Added);
             return Ok(Change { node, kind });
         };
         // SAFETY: the graph is alive.
@@ -303,7 +321,7 @@ impl Attachments {
         match change.kind {
             ChangeKind::Nothing | ChangeKind::Copied(_, None) => {}
             // SAFETY: the caller's promise.
-            ChangeKind::Added(slot) => unsafe { self.discard(target, Prepared(Some(slot))) },
+            ChangeKind::Added(slot) => unsafe { self.discard(target, Prepared::over(slot)) },
             ChangeKind::InPlace(_, bundle) => reclaimer::defer(bundle),
             ChangeKind::Copied(_, Some(copy)) => {
                 // SAFETY: the graph is alive and retains the copy, which is given up.

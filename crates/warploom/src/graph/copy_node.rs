@@ -94,9 +94,9 @@ impl Copy {
         if from.address().abs_diff(to.address()) < bytes as u64 && height == 1 {
             return Err(CopyError::Overlap { from: from.address(), to: to.address(), bytes }.into());
         }
-        owners.keep(Part::Destination, to.retain(graph, context)?);
-        owners.keep(Part::Source, from.retain(graph, context)?);
-        owners.keep(Part::Whole, other_context(graph, context));
+        to.keep_in(owners, Part::Destination, (graph, context))?;
+        from.keep_in(owners, Part::Source, (graph, context))?;
+        keep_other_context(owners, (graph, context));
         let (from, to) = (CopyOperand::new(from, from_pitch), CopyOperand::new(to, to_pitch));
         Ok(Copy { from, to, shape: (width, height) })
     }
@@ -124,10 +124,17 @@ fn linear_bytes<T: DeviceCopy>(from: &Memory<'_>, to: &Memory<'_>) -> Result<usi
     size_of_values::<T>(from.len())
 }
 
-/// The context of a node, if it is not the graph's, for the graph to keep.
+/// Has a bundle keep the context of a node, if it is not the graph's.
 #[inline]
-pub(super) fn other_context(graph: &GraphDef, context: &Context) -> Option<Retained> {
-    (graph.context() != context).then(|| Retained::Value(Arc::new(context.clone())))
+pub(super) fn keep_other_context(owners: &mut Bundle, (graph, context): (&GraphDef, &Context)) {
+    if graph.context() != context {
+        keep_context(owners, context);
+    }
+}
+
+#[cold]
+fn keep_context(owners: &mut Bundle, context: &Context) {
+    owners.keep(Part::Whole, Retained::Value(Arc::new(context.clone())));
 }
 
 #[inline]
@@ -317,14 +324,13 @@ impl CopyNode {
         part: Part,
         change: impl FnOnce(&mut CUDA_MEMCPY3D_v2, CopyOperand),
     ) -> Result<()> {
-        let owner = memory.retain(self.node.graph(), self.context())?;
+        let mut bundle = Bundle::default();
+        memory.keep_in(&mut bundle, part, (self.node.graph(), self.context()))?;
         let _current = self.context().current()?;
         let owners = |present: Option<&Bundle>| {
-            let mut bundle = Bundle::default();
             if let Some(present) = present {
                 bundle.keep_parts_of(present, |kept| kept != part);
             }
-            bundle.keep(part, owner);
             Some(bundle)
         };
         self.node.change(owners, |locked, node| {

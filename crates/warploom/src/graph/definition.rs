@@ -4,7 +4,6 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr::null_mut;
-use std::sync::{Arc, Weak};
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
@@ -12,6 +11,7 @@ use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{EmptyNode, GraphError, Node, Position};
+use crate::biased::{BiasedArc, BiasedWeak};
 use crate::{Context, Device, Driver, Result, callback};
 
 /// A graph of work: nodes, and edges that order them.
@@ -47,7 +47,7 @@ use crate::{Context, Device, Driver, Result, callback};
 /// ```
 #[derive(Clone)]
 pub struct GraphDef {
-    hierarchy: Arc<Hierarchy>,
+    hierarchy: BiasedArc<Hierarchy>,
     id: GraphId,
 }
 
@@ -74,7 +74,7 @@ impl GraphDef {
     /// It is a graph of the context's driver, and has no other owner.
     pub(crate) unsafe fn adopt(context: &Context, raw: CUgraph) -> GraphDef {
         // SAFETY: the caller's promise.
-        let hierarchy = Arc::new(unsafe { Hierarchy::new(context, raw, true) });
+        let hierarchy = BiasedArc::new(unsafe { Hierarchy::new(context, raw, true) });
         GraphDef { hierarchy, id: GraphId::ROOT }
     }
 
@@ -85,18 +85,18 @@ impl GraphDef {
     /// It is a graph of the context's driver, and stays one until then.
     pub(crate) unsafe fn borrow(context: &Context, raw: CUgraph) -> GraphDef {
         // SAFETY: the caller's promise.
-        let hierarchy = Arc::new(unsafe { Hierarchy::new(context, raw, false) });
+        let hierarchy = BiasedArc::new(unsafe { Hierarchy::new(context, raw, false) });
         let graph = GraphDef { hierarchy, id: GraphId::ROOT };
         graph.lock().begin_capture(GraphId::ROOT);
         graph
     }
 
-    pub(super) fn of(hierarchy: &Arc<Hierarchy>, id: GraphId) -> GraphDef {
-        GraphDef { hierarchy: Arc::clone(hierarchy), id }
+    pub(super) fn of(hierarchy: &BiasedArc<Hierarchy>, id: GraphId) -> GraphDef {
+        GraphDef { hierarchy: hierarchy.clone(), id }
     }
 
     #[inline]
-    pub(crate) fn hierarchy(&self) -> &Arc<Hierarchy> {
+    pub(crate) fn hierarchy(&self) -> &BiasedArc<Hierarchy> {
         &self.hierarchy
     }
 
@@ -247,7 +247,7 @@ impl GraphDef {
     /// A handle that does not keep the graph.
     #[must_use]
     pub fn downgrade(&self) -> WeakGraph {
-        WeakGraph { hierarchy: Arc::downgrade(&self.hierarchy), id: self.id }
+        WeakGraph { hierarchy: BiasedArc::downgrade(&self.hierarchy), id: self.id }
     }
 
     /// Ends this handle. If it is the last of the hierarchy, the graph is destroyed. Executables and launches
@@ -263,7 +263,7 @@ impl GraphDef {
         if callback::is_running() {
             return Ok(()); // dropped, and so left to the reclaimer
         }
-        Arc::into_inner(self.hierarchy).map_or(Ok(()), |hierarchy| hierarchy.end())
+        BiasedArc::into_inner(self.hierarchy).map_or(Ok(()), |hierarchy| hierarchy.end())
     }
 
     /// Refuses a graph of another driver.
@@ -273,14 +273,18 @@ impl GraphDef {
 
     /// Refuses a graph of the same hierarchy as a source of copies.
     pub(super) fn independent_of(&self, source: &GraphDef) -> Result<()> {
-        if Arc::ptr_eq(&self.hierarchy, &source.hierarchy) { Err(GraphError::SameHierarchy.into()) } else { Ok(()) }
+        if BiasedArc::ptr_eq(&self.hierarchy, &source.hierarchy) {
+            Err(GraphError::SameHierarchy.into())
+        } else {
+            Ok(())
+        }
     }
 }
 
 impl PartialEq for GraphDef {
     /// `true` if the two are the same graph.
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.hierarchy, &other.hierarchy) && self.id == other.id
+        BiasedArc::ptr_eq(&self.hierarchy, &other.hierarchy) && self.id == other.id
     }
 }
 
@@ -306,7 +310,7 @@ impl fmt::Debug for GraphDef {
 /// A handle to a graph that does not keep it, from [`GraphDef::downgrade`].
 #[derive(Clone)]
 pub struct WeakGraph {
-    hierarchy: Weak<Hierarchy>,
+    hierarchy: BiasedWeak<Hierarchy>,
     id: GraphId,
 }
 

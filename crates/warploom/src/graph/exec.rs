@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "owns and launches a raw executable")]
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
 
@@ -11,6 +10,7 @@ use super::accumulator::Accumulator;
 use super::bundle::Bundle;
 use super::dropped::{DroppedExec, destroy_exec};
 use super::uses::GraphUses;
+use crate::biased::{BiasedGuard, BiasedMutex};
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -53,7 +53,7 @@ pub struct GraphExec {
     /// The number of the hierarchy that it was made from.
     source: u64,
     is_over: bool,
-    state: Mutex<State>,
+    state: BiasedMutex<State>,
     _mark: Mark,
 }
 
@@ -103,7 +103,7 @@ impl GraphExec {
             context,
             source: graph.hierarchy().number(),
             is_over: false,
-            state: Mutex::new(State { uses, accumulator }),
+            state: BiasedMutex::new(State { uses, accumulator }),
             _mark: mark,
         }
     }
@@ -136,8 +136,8 @@ impl GraphExec {
     }
 
     #[inline]
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> BiasedGuard<'_, State> {
+        self.state.lock()
     }
 
     /// Launches the graph, in the order of `queue`.

@@ -152,16 +152,17 @@ impl ExecNode<'_, KernelNode> {
         if launch.has_attributes() {
             return Err(GraphError::Attributes.into());
         }
+        let (exec, driver) = (self.exec.as_raw(), self.exec.driver());
         let call = || {
             launch.pass(&arguments, |params| {
                 // SAFETY: both are alive, and no other thread uses them; the parameters are complete, and the
                 // caller vouches for the kernel's accesses.
-                unsafe { self.exec.driver().cuGraphExecKernelNodeSetParams_v2(self.exec.as_raw(), raw, params) }
+                unsafe { driver.cuGraphExecKernelNodeSetParams_v2(exec, raw, params) }
             })
         };
         if state.uses.keeps_kernel(kernel, context, &arguments)? {
             call()?;
-            return state.uses.add_arguments(context, &arguments);
+            return if state.uses.host().is_empty() { Ok(()) } else { state.uses.add_arguments(context, &arguments) };
         }
         bundle = owners(kernel, context, &arguments)?;
         state.keep(&mut bundle, call)

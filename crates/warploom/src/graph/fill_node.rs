@@ -6,7 +6,7 @@ use std::mem::zeroed;
 use warploom_driver::sys::types::{CUDA_MEMSET_NODE_PARAMS_v1, CUdeviceptr, CUgraphNode};
 
 use super::bundle::{Bundle, Part};
-use super::copy_node::{other_context, size_of_values};
+use super::copy_node::{keep_other_context, size_of_values};
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::operand::{Memory, OperandMut};
 use super::position::Place;
@@ -100,8 +100,9 @@ impl Fill {
             width: width / size as usize,
             height,
         };
-        let mut owners = Bundle::of(Part::Destination, to.retain(graph, context)?);
-        owners.keep(Part::Whole, other_context(graph, context));
+        let mut owners = Bundle::default();
+        to.keep_in(&mut owners, Part::Destination, (graph, context))?;
+        keep_other_context(&mut owners, (graph, context));
         Ok(Fill { params, owners })
     }
 }
@@ -218,8 +219,9 @@ impl FillNode {
     pub fn set_destination<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>) -> Result<()> {
         let to = to.into().into_memory();
         let given = size_of_values::<T>(to.len())?;
-        let mut owners = Bundle::of(Part::Destination, to.retain(self.node.graph(), self.context())?);
-        owners.keep(Part::Whole, other_context(self.node.graph(), self.context()));
+        let (mut owners, place) = (Bundle::default(), (self.node.graph(), self.context()));
+        to.keep_in(&mut owners, Part::Destination, place)?;
+        keep_other_context(&mut owners, place);
         let _current = self.context().current()?;
         self.node.change(
             |_| Some(owners),

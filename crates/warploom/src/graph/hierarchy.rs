@@ -11,7 +11,6 @@
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
@@ -20,6 +19,7 @@ use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::raw::{NodeMap, RawNode};
 use super::{GraphError, Node};
+use crate::biased::{BiasedGuard, BiasedMutex};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
@@ -38,7 +38,7 @@ pub(crate) struct Hierarchy {
     /// No other of the process ever has the number.
     number: u64,
     context: Context,
-    state: Mutex<State>,
+    state: BiasedMutex<State>,
     _mark: Mark,
 }
 
@@ -91,7 +91,13 @@ impl Entry {
 
     #[inline]
     fn incarnation(&self, node: RawNode) -> u32 {
-        if self.destroyed.is_empty() { 0 } else { self.destroyed.get(&node).copied().unwrap_or(0) }
+        if self.destroyed.is_empty() { 0 } else { self.incarnation_after(node) }
+    }
+
+    /// As [`Entry::incarnation`], once nodes were destroyed.
+    #[cold]
+    fn incarnation_after(&self, node: RawNode) -> u32 {
+        self.destroyed.get(&node).copied().unwrap_or(0)
     }
 }
 
@@ -107,7 +113,7 @@ impl Hierarchy {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
         let state = State { graphs: vec![Entry::new(raw)], is_owned, is_broken: false, is_exposed: false };
-        Hierarchy { number, context: context.clone(), state: Mutex::new(state), _mark: mark }
+        Hierarchy { number, context: context.clone(), state: BiasedMutex::new(state), _mark: mark }
     }
 
     #[inline]
@@ -127,7 +133,7 @@ impl Hierarchy {
 
     #[inline]
     pub(crate) fn lock(&self) -> Locked<'_> {
-        Locked { hierarchy: self, state: self.state.lock().unwrap_or_else(PoisonError::into_inner) }
+        Locked { hierarchy: self, state: self.state.lock() }
     }
 
     /// Destroys the root if it is owned; all handles are refused afterwards.
@@ -167,7 +173,7 @@ impl Drop for Hierarchy {
 /// A hierarchy that no other thread uses.
 pub(crate) struct Locked<'h> {
     hierarchy: &'h Hierarchy,
-    state: MutexGuard<'h, State>,
+    state: BiasedGuard<'h, State>,
 }
 
 impl<'h> Locked<'h> {

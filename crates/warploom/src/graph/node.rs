@@ -4,7 +4,6 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUgraphNode, CUgraphNodeType};
 
@@ -13,6 +12,7 @@ use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Position};
 use crate::Result;
+use crate::biased::BiasedArc;
 
 /// A node of a graph. A clone is another handle to the same node, and keeps the graph.
 ///
@@ -40,7 +40,7 @@ impl Node {
     }
 
     #[inline]
-    pub(super) fn hierarchy(&self) -> &Arc<Hierarchy> {
+    pub(super) fn hierarchy(&self) -> &BiasedArc<Hierarchy> {
         self.graph.hierarchy()
     }
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use super::bundle::Retained;
+use super::bundle::{Bundle, Part, Retained};
 use super::{AllocSlice, GraphDef, GraphError, Owner};
 use crate::memory::{self, OperandKind};
 use crate::{Buffer, Context, DeviceCopy, ManagedBuffer, Result, Slice, SliceMut};
@@ -71,18 +71,24 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The owner for a graph to keep, if nodes of the graph in the context can use the memory.
+    /// Has a bundle keep the owner, if nodes of the graph in the context can use the memory.
     #[inline]
-    pub(super) fn retain(&self, graph: &GraphDef, context: &Context) -> Result<Option<Retained>> {
+    pub(super) fn keep_in(&self, owners: &mut Bundle, part: Part, place: (&GraphDef, &Context)) -> Result<()> {
+        if matches!(self.owner, Source::Raw(None)) { Ok(()) } else { self.keep_owner_in(owners, part, place) }
+    }
+
+    fn keep_owner_in(&self, owners: &mut Bundle, part: Part, (graph, context): (&GraphDef, &Context)) -> Result<()> {
         match &self.owner {
             Source::Held(operand) => {
                 let (allocation, access) = operand.retain(context)?;
-                Ok(Some(Retained::Memory(allocation, access)))
+                owners.keep(part, Retained::Memory(allocation, access));
             }
-            Source::Graph(hierarchy) if *hierarchy == graph.hierarchy().number() => Ok(None),
-            Source::Graph(_) => Err(GraphError::OutsideGraph.into()),
-            Source::Raw(owner) => Ok(owner.as_ref().map(|owner| owner.0.clone())),
+            Source::Graph(hierarchy) if *hierarchy == graph.hierarchy().number() => {}
+            Source::Graph(_) => return Err(GraphError::OutsideGraph.into()),
+            Source::Raw(Some(owner)) => owners.keep(part, owner.0.clone()),
+            Source::Raw(None) => {}
         }
+        Ok(())
     }
 }
 

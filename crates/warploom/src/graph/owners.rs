@@ -22,7 +22,7 @@ impl<'h> Locked<'h> {
     #[inline]
     pub(super) fn prepare(&mut self, id: GraphId, bundle: &mut Bundle) -> Result<Prepared> {
         if bundle.is_empty() {
-            return Ok(Prepared::default());
+            return Ok(Prepared::NONE);
         }
         let target = self.target(id)?;
         // SAFETY: the graph is alive, and the attachments are its own.

@@ -5,8 +5,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use warploom_driver::sys::types::CUgraphNode;
 
-/// The driver's handle of a node, which is never dereferenced here.
+/// The driver's handle of a node, which is never dereferenced here. A list of these is one of handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub(crate) struct RawNode(CUgraphNode);
 
 // SAFETY: the pointer is only ever handed back to the driver, under the lock of its hierarchy.

@@ -60,7 +60,7 @@ impl GraphUses {
     ///
     /// As [`Operand::retain`](crate::memory::Operand::retain) for memory that nodes in the context cannot
     /// use.
-    #[inline]
+    #[inline(always)]
     pub(super) fn keeps_kernel(
         &mut self,
         kernel: &Kernel,
@@ -96,12 +96,10 @@ impl GraphUses {
         }
     }
 
-    /// Notes how a kernel uses memory from now on, which the executable keeps already.
-    #[inline]
+    /// Notes how a kernel uses memory from now on, which the executable keeps already. All of it is the device's,
+    /// mostly, and there is nothing to note.
+    #[cold]
     pub(super) fn add_arguments(&mut self, context: &Context, arguments: &impl Arguments) -> Result<()> {
-        if self.host.is_empty() {
-            return Ok(()); // all of the memory is the device's
-        }
         arguments.each_operand(|operand| {
             let (allocation, access) = operand.use_in_graph(context)?;
             self.host.add(allocation, access);

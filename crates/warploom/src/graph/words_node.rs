@@ -6,7 +6,7 @@ use warploom_driver::sys::types::{
 };
 
 use super::bundle::{Bundle, Part, Retained};
-use super::copy_node::other_context;
+use super::copy_node::keep_other_context;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{GraphDef, GraphError, Position};
@@ -48,7 +48,7 @@ impl WordList {
         }
         operations.iter().try_for_each(|operation| operation.check_in(context))?;
         let mut owners = Bundle::of(Part::Whole, Some(Retained::Value(UsedWords::of(operations))));
-        owners.keep(Part::Whole, other_context(graph, context));
+        keep_other_context(&mut owners, (graph, context));
         let raw = operations.iter().map(WordOperation::to_raw).collect();
         Ok(WordList { raw, context: context.as_raw(), owners })
     }

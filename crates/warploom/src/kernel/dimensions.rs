@@ -24,12 +24,20 @@ pub struct Dimensions {
 impl Dimensions {
     /// The product of all dimensions, saturating.
     #[must_use]
+    #[inline]
     pub const fn total(self) -> u64 {
         (self.x as u64 * self.y as u64).saturating_mul(self.z as u64)
     }
 
     pub(super) fn axes(self) -> [u32; 3] {
         [self.x, self.y, self.z]
+    }
+
+    /// `true` if it has at least one and at most as many in each direction.
+    #[inline]
+    pub(super) fn is_within(&self, limit: &Dimensions) -> bool {
+        // Of none, the number before is the largest.
+        self.x.wrapping_sub(1) < limit.x && self.y.wrapping_sub(1) < limit.y && self.z.wrapping_sub(1) < limit.z
     }
 
     /// `true` if it has at most as many in each direction.

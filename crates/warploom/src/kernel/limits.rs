@@ -88,7 +88,17 @@ impl KnownLimits {
 }
 
 impl Limits {
+    /// `true` if sizes alone decide, and all are within their limits.
     #[inline]
+    fn allow_at_once(&self, config: &LaunchConfig) -> bool {
+        config.block.is_within(&self.block)
+            && config.grid.is_within(&self.grid)
+            && config.block.total() <= u64::from(self.threads.load(Ordering::Relaxed))
+            && config.shared <= self.shared.load(Ordering::Relaxed)
+            && config.cluster.is_none()
+            && !config.is_cooperative
+    }
+
     fn check(&self, config: &LaunchConfig) -> Result<(), LaunchError> {
         let LaunchConfig { grid, block, .. } = *config;
         let (threads, shared) = (self.threads.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
@@ -179,8 +189,14 @@ impl Kernel {
 
     /// The checks that need no driver call each time, and the occupancy of cooperative launches, for which it
     /// is asked.
+    #[inline]
     fn check_in(&self, config: &LaunchConfig, context: &Context) -> Result<()> {
         let limits = self.limits(context.device())?;
+        if limits.allow_at_once(config) { Ok(()) } else { self.check_closely(limits, config, context) }
+    }
+
+    #[cold]
+    fn check_closely(&self, limits: &Limits, config: &LaunchConfig, context: &Context) -> Result<()> {
         limits.check(config)?;
         if config.is_cooperative {
             let each = self.occupancy(context)?.max_active_blocks(config.block, config.shared)?;

@@ -39,6 +39,7 @@ impl<'a> Operand<'a> {
         Operand { access: Access::Write, ..self }
     }
 
+    #[inline]
     pub(crate) fn written<T: DeviceCopy>(slice: SliceMut<'a, T>) -> Operand<'a> {
         Operand { span: slice.span, access: Access::Write }
     }
@@ -61,16 +62,7 @@ impl<'a> Operand<'a> {
     /// Refuses memory of another context that a context's device has no access to, as far as that can be
     /// known: drivers do not report peer access between contexts.
     pub(crate) fn reach(&self, context: &Context) -> Result<()> {
-        same_driver(self.context().driver(), context.driver())?;
-        self.context().check_generation()?;
-        let (from, to) = (context.device(), self.context().device());
-        let is_closed =
-            self.span.allocation.is_device() && from != to && self.span.allocation.is_open_to(from)? == Some(false);
-        if is_closed {
-            let (from, to) = (from.ordinal(), to.ordinal());
-            return Err(PeerError::NotEnabled { from, to, layer: AccessLayer::Pool }.into());
-        }
-        Ok(())
+        reach(self.span.allocation, context)
     }
 
     /// The allocation, for a graph to keep, if nodes in the context can use it.
@@ -82,14 +74,14 @@ impl<'a> Operand<'a> {
     /// The allocation and how it is used, if nodes of a graph in the context, which was not reset, can use it.
     #[inline]
     pub(crate) fn use_in_graph(&self, context: &Context) -> Result<(&'a AllocationRef, Access)> {
-        if self.context() != context {
-            self.reach(context)?;
-            self.span.allocation.note_accessor(context.device());
+        let allocation = self.span.allocation;
+        if allocation.context() != context {
+            enter(allocation, context)?;
         }
-        if self.span.allocation.capture().is_some() {
+        if allocation.capture().is_some() {
             return Err(CaptureError::GraphMemory.into());
         }
-        Ok((self.span.allocation, self.access))
+        Ok((allocation, self.access))
     }
 
     /// The kind of memory.
@@ -128,6 +120,26 @@ impl<'a> Operand<'a> {
     pub(crate) fn did(&self, stream: &Stream) {
         self.span.allocation.did(stream, self.access);
     }
+}
+
+/// As [`Operand::reach`]. Of the allocation alone, so that an operand stays in registers.
+fn reach(allocation: &AllocationRef, context: &Context) -> Result<()> {
+    same_driver(allocation.context().driver(), context.driver())?;
+    allocation.context().check_generation()?;
+    let (from, to) = (context.device(), allocation.context().device());
+    if allocation.is_device() && from != to && allocation.is_open_to(from)? == Some(false) {
+        let (from, to) = (from.ordinal(), to.ordinal());
+        return Err(PeerError::NotEnabled { from, to, layer: AccessLayer::Pool }.into());
+    }
+    Ok(())
+}
+
+/// Has nodes in another context than the allocation's use it.
+#[cold]
+fn enter(allocation: &AllocationRef, context: &Context) -> Result<()> {
+    reach(allocation, context)?;
+    allocation.note_accessor(context.device());
+    Ok(())
 }
 
 impl fmt::Debug for Operand<'_> {
