@@ -1,7 +1,6 @@
 //! `BiasedArc`: a reference count that costs the thread that made it no atomic operation.
 #![expect(unsafe_code, reason = "counts the owners of a heap block")]
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -11,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::bias::Bias;
 
 /// The number of a value's owners.
-#[derive(Debug)]
 struct Count {
     bias: Bias,
     /// Held to end the bias.
@@ -190,12 +188,6 @@ impl<T> Drop for BiasedArc<T> {
     fn drop(&mut self) {
         // SAFETY: this owner is given up, and not used again.
         drop(unsafe { BiasedArc::give_up(self.counted) });
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for BiasedArc<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(formatter)
     }
 }
 

@@ -37,7 +37,6 @@ fn this_thread() -> u64 {
 }
 
 /// The bias of a value to the thread that made it, if it still has it.
-#[derive(Debug)]
 pub(super) struct Bias {
     thread: u64,
     /// `true` while the thread with the bias uses the value. Only that thread writes it.

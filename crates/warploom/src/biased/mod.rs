@@ -1,8 +1,8 @@
 //! Locks and reference counts that are biased to the thread that made them.
 //!
-//! Most graphs are built, changed and launched by one thread. A locked instruction there waits until all that
-//! the driver has written before it is in the cache, so that the four of a mutex and of a reference count cost
-//! a fifth of the driver's own time to add a node. Here that thread needs none:
+//! Most graphs are built, changed and launched by one thread. An atomic instruction there waits until all that
+//! the driver has written before is in the cache, so that the four of a mutex and of a reference count cost a
+//! tenth of the driver's own time to add or change a node. Here that thread needs none:
 //!
 //! ```text
 //!   the thread with the bias           the first other thread, once

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "gives out references under its own lock")]
 
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -51,12 +50,6 @@ impl<T> BiasedMutex<T> {
             self.bias.end(|| {});
         }
         guard
-    }
-}
-
-impl<T> fmt::Debug for BiasedMutex<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("BiasedMutex").field("bias", &self.bias).finish_non_exhaustive()
     }
 }
 
