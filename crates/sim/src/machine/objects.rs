@@ -206,6 +206,7 @@ impl<T: Object> Objects<T> {
             HandleProblem::Orphaned => format!("{handle:?} is a {wanted} whose context has been destroyed"),
             HandleProblem::Destroyed => format!("{handle:?} is a {wanted} that has been destroyed"),
             HandleProblem::Unknown => format!("{handle:?} never was a {wanted}"),
+            HandleProblem::NotRetained => format!("{handle:?} is a {wanted} that is not retained as often"),
         }
     }
 }

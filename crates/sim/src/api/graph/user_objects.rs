@@ -3,9 +3,10 @@
 
 use std::ffi::{c_uint, c_void};
 
-use warploom_sys::types::{CUgraph_st, CUhostFn, CUuserObject, CUuserObject_st};
+use warploom_sys::types::{CUgraph_st, CUhostFn, CUresult, CUuserObject, CUuserObject_st};
 
 use super::named;
+use crate::check::HandleProblem;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{Handle, UserObjectHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
@@ -113,7 +114,8 @@ pub(crate) fn cuGraphRetainUserObject(
     Ok(())
 }
 
-/// Releases at most as many references as the graph has.
+/// Releases at most as many references as the graph has. The driver releases as many as it is told, answers that
+/// all is well, and crashes later; so more are reported.
 pub(crate) fn cuGraphReleaseUserObject(
     call: &Call<'_>,
     graph: Ptr<CUgraph_st>,
@@ -124,8 +126,15 @@ pub(crate) fn cuGraphReleaseUserObject(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     let handle = object(call, &world, raw)?;
+    let held = world.graphs().graphs.get(graph).and_then(|graph| graph.user_objects.get(&handle)).copied().unwrap_or(0);
+    if held < count {
+        call.report_misuse(&world.graphs().user_objects, handle, HandleProblem::NotRetained);
+        if call.core().findings.fails_calls() {
+            let reason = format!("{count} references; the graph has {held}");
+            return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
+        }
+    }
     let Some(found) = world.graphs_mut().graphs.get_mut(graph) else { return Err(INVALID_VALUE) };
-    let held = found.user_objects.get(&handle).copied().unwrap_or(0);
     let released = held.min(count);
     if released == held {
         found.user_objects.remove(&handle);

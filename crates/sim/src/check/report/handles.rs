@@ -62,6 +62,8 @@ pub enum HandleProblem {
     Destroyed,
     /// Nothing ever had it.
     Unknown,
+    /// It is a user object of which a graph has fewer references than the call releases.
+    NotRetained,
 }
 
 impl From<Kind> for ObjectKind {
@@ -124,6 +126,7 @@ impl Display for HandleProblem {
             HandleProblem::Orphaned => formatter.write_str("went with its context, which has been destroyed"),
             HandleProblem::Destroyed => formatter.write_str("has been destroyed"),
             HandleProblem::Unknown => formatter.write_str("was never handed out"),
+            HandleProblem::NotRetained => formatter.write_str("is released more often than the graph retains it"),
         }
     }
 }

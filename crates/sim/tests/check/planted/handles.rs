@@ -183,6 +183,23 @@ fn a_destroyed_pool_is_allocated_from() -> TestResult {
 }
 
 #[test]
+fn a_graph_releases_a_user_object_more_often_than_it_retains_it() -> TestResult {
+    planted(|bench| {
+        let (driver, mut graph, mut object) = (&bench.driver, std::ptr::null_mut(), std::ptr::null_mut());
+        call!(driver.cuGraphCreate(&mut graph, 0))?;
+        call!(driver.cuUserObjectCreate(&mut object, std::ptr::null_mut(), Some(super::leaks::destroy), 1, 1))?;
+        call!(driver.cuGraphRetainUserObject(graph, object, 1, 0))?;
+        call!(driver.cuGraphReleaseUserObject(graph, object, if bench.fixed { 1 } else { 2 }))?;
+        call!(driver.cuGraphDestroy(graph))?;
+        call!(driver.cuUserObjectRelease(object, 1))?;
+        Ok(())
+    })
+    .finds("handle misuse: cuGraphReleaseUserObject wants UserObject, NotRetained")
+    .says("is released more often than the graph retains it")
+    .check()
+}
+
+#[test]
 fn a_physical_allocation_is_released_twice() -> TestResult {
     planted(|bench| {
         let (driver, handle) = (&bench.driver, super::virtual_memory::create(bench)?);

@@ -163,7 +163,7 @@ fn a_machine_ends_with_a_pool_and_what_came_from_it() -> TestResult {
 }
 
 #[expect(unsafe_code, reason = "destructors have C's type")]
-unsafe extern "C" fn destroy(_: *mut std::ffi::c_void) {}
+pub(super) unsafe extern "C" fn destroy(_: *mut std::ffi::c_void) {}
 
 #[test]
 fn a_machine_ends_with_graphs_and_user_objects() -> TestResult {
