@@ -34,72 +34,72 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// A driver call failed, or the driver lacks the function.
     #[error(transparent)]
-    Driver(#[from] warploom_driver::Error),
+    Driver(warploom_driver::Error),
 
     /// A device does not exist, or cannot take part.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(DeviceError),
 
     /// A context is stale, or not the one that is needed.
     #[error(transparent)]
-    Context(#[from] ContextError),
+    Context(ContextError),
 
     /// A stream cannot be made or used like that, or a host function failed.
     #[error(transparent)]
-    Stream(#[from] StreamError),
+    Stream(StreamError),
 
     /// An event cannot be recorded there, or has no elapsed time.
     #[error(transparent)]
-    Event(#[from] EventError),
+    Event(EventError),
 
     /// A capture does not allow the call.
     #[error(transparent)]
-    Capture(#[from] CaptureError),
+    Capture(CaptureError),
 
     /// A graph cannot be built, instantiated or updated like that.
     #[error(transparent)]
-    Graph(#[from] GraphError),
+    Graph(GraphError),
 
     /// Memory cannot be allocated, or not be used like that.
     #[error(transparent)]
-    Memory(#[from] MemoryError),
+    Memory(MemoryError),
 
     /// A copy was refused.
     #[error(transparent)]
-    Copy(#[from] CopyError),
+    Copy(CopyError),
 
     /// Managed memory is not there, or cannot be used like that.
     #[error(transparent)]
-    Managed(#[from] ManagedError),
+    Managed(ManagedError),
 
     /// Virtual memory cannot be reserved, mapped or grown like that.
     #[error(transparent)]
-    VirtualMemory(#[from] VirtualMemoryError),
+    VirtualMemory(VirtualMemoryError),
 
     /// A location does not exist, or the driver cannot be told.
     #[error(transparent)]
-    Location(#[from] LocationError),
+    Location(LocationError),
 
     /// A device has no access to memory of another.
     #[error(transparent)]
-    Peer(#[from] PeerError),
+    Peer(PeerError),
 
     /// Code cannot be loaded, or has no such kernel or variable.
     #[error(transparent)]
-    Library(#[from] LibraryError),
+    Library(LibraryError),
 
     /// A kernel cannot be launched like that.
     #[error(transparent)]
-    Launch(#[from] LaunchError),
+    Launch(LaunchError),
 
     /// A value cannot be shared with another process, or what came from one is not valid here.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
-    Ipc(#[from] crate::ipc::IpcError),
+    Ipc(crate::ipc::IpcError),
 
     /// A text cannot be parsed.
     #[error(transparent)]
-    Malformed(#[from] Malformed),
+    Malformed(Malformed),
 
     /// NCCL could not be loaded, or failed.
     #[cfg(feature = "nccl")]
@@ -120,6 +120,40 @@ pub enum Error {
     #[cfg(feature = "nvrtc")]
     #[error(transparent)]
     Link(Box<crate::program::LinkError>),
+}
+
+/// Conversions that are called rarely, so that the compiler lays out what leads to a failure behind what runs each
+/// time.
+macro_rules! from {
+    ($($(#[$when:meta])* $variant:ident $error:ty,)*) => {$(
+        $(#[$when])*
+        impl From<$error> for Error {
+            #[cold]
+            fn from(error: $error) -> Error {
+                Error::$variant(error)
+            }
+        }
+    )*};
+}
+from! {
+    Driver warploom_driver::Error,
+    Device DeviceError,
+    Context ContextError,
+    Stream StreamError,
+    Event EventError,
+    Capture CaptureError,
+    Graph GraphError,
+    Memory MemoryError,
+    Copy CopyError,
+    Managed ManagedError,
+    VirtualMemory VirtualMemoryError,
+    Location LocationError,
+    Peer PeerError,
+    Library LibraryError,
+    Launch LaunchError,
+    Malformed Malformed,
+    #[cfg(target_os = "linux")]
+    Ipc crate::ipc::IpcError,
 }
 
 /// A text that could not be parsed.
