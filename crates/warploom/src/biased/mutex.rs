@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "gives out references under its own lock")]
 
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -40,7 +41,7 @@ impl<T> BiasedMutex<T> {
     #[inline]
     pub(crate) fn lock(&self) -> BiasedGuard<'_, T> {
         let unbiased = if self.bias.enter() { None } else { Some(self.lock_unbiased()) };
-        BiasedGuard { mutex: self, unbiased }
+        BiasedGuard { mutex: self, unbiased, _value: PhantomData }
     }
 
     #[cold]
@@ -60,6 +61,8 @@ pub(crate) struct BiasedGuard<'a, T> {
     mutex: &'a BiasedMutex<T>,
     /// `None` if the thread is inside by its bias.
     unbiased: Option<MutexGuard<'a, ()>>,
+    /// Threads may share the guard only if they may share the value.
+    _value: PhantomData<&'a mut T>,
 }
 
 impl<T> Deref for BiasedGuard<'_, T> {

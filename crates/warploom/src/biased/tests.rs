@@ -1,5 +1,6 @@
 //! Bias, its end, and counts.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,8 +8,10 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use warploom_testkit::implements;
+
 use super::bias::Bias;
-use super::{BiasedArc, BiasedMutex, barrier};
+use super::{BiasedArc, BiasedGuard, BiasedMutex, barrier};
 
 /// Values that are made anew and used by two threads, for the moments in which a bias ends.
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 20_000 };
@@ -130,6 +133,15 @@ fn a_mutex_is_not_taken_twice_by_its_thread() {
         assert!(again.is_err());
     }
     drop(mutex.lock());
+}
+
+#[test]
+fn a_guard_stays_on_its_thread_and_is_shared_like_its_value() {
+    assert!(!implements!(BiasedGuard<'static, u32>: Send));
+    assert_eq!(implements!(BiasedGuard<'static, u32>: Sync), implements!(u32: Sync));
+    assert_eq!(implements!(BiasedGuard<'static, Cell<u32>>: Sync), implements!(Cell<u32>: Sync));
+    assert!(implements!(BiasedMutex<Cell<u32>>: Sync), "it gives the value to one thread at a time");
+    assert!(!implements!(BiasedArc<Cell<u32>>: Send), "its owners share the value");
 }
 
 #[test]
