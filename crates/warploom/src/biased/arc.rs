@@ -34,6 +34,11 @@ impl Count {
             self.biased.store(self.biased.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return self.bias.leave();
         }
+        self.increment_unbiased();
+    }
+
+    #[cold]
+    fn increment_unbiased(&self) {
         self.end_bias();
         self.unbiased.fetch_add(1, Ordering::Relaxed);
     }
@@ -60,6 +65,11 @@ impl Count {
             self.bias.leave();
             return left == 0;
         }
+        self.decrement_unbiased()
+    }
+
+    #[cold]
+    fn decrement_unbiased(&self) -> bool {
         self.end_bias();
         let is_last = self.unbiased.fetch_sub(1, Ordering::Release) == 1;
         if is_last {
@@ -68,15 +78,10 @@ impl Count {
         is_last
     }
 
-    #[inline]
     fn end_bias(&self) {
-        if !self.bias.is_over() {
-            self.end_bias_once();
+        if self.bias.is_over() {
+            return;
         }
-    }
-
-    #[cold]
-    fn end_bias_once(&self) {
         let _ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
         self.bias.end(|| self.unbiased.store(self.biased.load(Ordering::Relaxed), Ordering::Relaxed));
     }

@@ -87,8 +87,16 @@ impl<T> DerefMut for BiasedGuard<'_, T> {
 impl<T> Drop for BiasedGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.unbiased.is_none() {
-            self.mutex.bias.leave();
+        match self.unbiased.take() {
+            None => self.mutex.bias.leave(),
+            Some(unbiased) => unlock(unbiased),
         }
     }
+}
+
+/// Unlocks, in code that is not in the way of threads with the bias.
+#[cold]
+#[inline(never)]
+fn unlock(guard: MutexGuard<'_, ()>) {
+    drop(guard);
 }
