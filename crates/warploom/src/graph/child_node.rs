@@ -6,7 +6,6 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode, CUgraphNodeParams, CUgraphNodeType};
 
-use super::bundle::Bundle;
 use super::copy_index::{copy_index, lock_both};
 use super::hierarchy::{GraphId, Locked};
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
@@ -67,7 +66,7 @@ impl Position<'_> {
         let add = |driver: &Driver, (node, graph, after, count): Place| unsafe {
             driver.cuGraphAddChildGraphNode(node, graph, after, count, child)
         };
-        let node = self.add_to(&mut locked, &mut Bundle::default(), add)?;
+        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
         if let Err(error) = adopt_child(&mut locked, &node, &from, source.id()) {
             report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
             return Err(error);

@@ -8,7 +8,6 @@ use warploom_driver::sys::types::{
     CUDA_CONDITIONAL_NODE_PARAMS, CUgraphConditionalNodeType, CUgraphNodeParams, CUgraphNodeType,
 };
 
-use super::bundle::Bundle;
 use super::node::{Node, typed_node};
 use super::position::Place;
 use super::{Condition, GraphDef, GraphError, Position};
@@ -158,23 +157,24 @@ impl Position<'_> {
             phGraph_out: std::ptr::null_mut(),
             ctx: self.context().as_raw(),
         };
-        let mut locked = self.graph().lock();
-        let node =
-            self.add_to(&mut locked, &mut Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
-                // SAFETY: the place is one to add a node at, and the parameters are those of a conditional
-                // node whose condition and context are alive.
-                unsafe { driver.cuGraphAddNode_v2(node, graph, after, null(), count, &raw mut params) }
-            })?;
+        let graph = self.graph();
+        let mut locked = graph.lock();
+        let add = |driver: &Driver, (node, graph, after, count): Place| {
+            // SAFETY: the place is one to add a node at, and the parameters are those of a conditional node whose
+            // condition and context are alive.
+            unsafe { driver.cuGraphAddNode_v2(node, graph, after, null(), count, &raw mut params) }
+        };
+        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
         // SAFETY: the parameters are still those of a conditional node.
         let bodies = unsafe { params.__bindgen_anon_1.conditional.phGraph_out };
-        let (id, raw) = (self.graph().id(), node.raw());
+        let (id, raw) = (graph.id(), node.raw());
         locked.add_uncopyable(id, raw, "conditional");
         let add = |index: u32| {
             // SAFETY: the driver has an array of as many graphs, for as long as the node exists.
             let body = unsafe { *bodies.add(index as usize) };
             let body = locked.add_inside(id, raw, body);
             locked.set_conditional(body);
-            GraphDef::of(self.graph().hierarchy(), body)
+            GraphDef::of(graph.hierarchy(), body)
         };
         Ok((node, (0..size).map(add).collect()))
     }

@@ -1,14 +1,14 @@
 //! Copy nodes.
 #![expect(unsafe_code, reason = "adds raw nodes")]
 
-use std::mem::zeroed;
+use std::mem::{forget, zeroed};
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraphNode, CUmemorytype};
 
 use super::bundle::{Bundle, Part, Retained};
-use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
+use super::node::{Node, NodeId, NodeKind, TypedNode, sealed, typed_node};
 use super::operand::{Memory, Operand, OperandMut};
 use super::position::Place;
 use super::{GraphDef, GraphError, Position};
@@ -76,28 +76,20 @@ impl Copy {
     ) -> Result<Copy> {
         let (from, to) = (from.into_memory(), to.into_memory());
         let bytes = linear_bytes::<T>(&from, &to)?;
-        Copy::new((graph, context), (&from, bytes), (&to, bytes), (bytes, 1), owners)
+        let copy = Copy::new(CopyOperand::new(&from, bytes), CopyOperand::new(&to, bytes), (bytes, 1))?;
+        keep_ends(owners, (&from, &to), (graph, context))?;
+        Ok(copy)
     }
 
+    /// Of rows: their bytes, and how many there are.
     #[inline]
-    fn new(
-        (graph, context): (&GraphDef, &Context),
-        (from, from_pitch): (&Memory<'_>, usize),
-        (to, to_pitch): (&Memory<'_>, usize),
-        (width, height): (usize, usize),
-        owners: &mut Bundle,
-    ) -> Result<Copy> {
+    fn new(from: CopyOperand, to: CopyOperand, (width, height): (usize, usize)) -> Result<Copy> {
         if width == 0 || height == 0 {
             return Err(GraphError::NoBytes.into());
         }
-        let bytes = from_pitch.max(to_pitch) * (height - 1) + width;
-        if from.address().abs_diff(to.address()) < bytes as u64 && height == 1 {
-            return Err(CopyError::Overlap { from: from.address(), to: to.address(), bytes }.into());
+        if height == 1 {
+            check_apart(from.address, to.address, width)?;
         }
-        to.keep_in(owners, Part::Destination, (graph, context))?;
-        from.keep_in(owners, Part::Source, (graph, context))?;
-        keep_other_context(owners, (graph, context));
-        let (from, to) = (CopyOperand::new(from, from_pitch), CopyOperand::new(to, to_pitch));
         Ok(Copy { from, to, shape: (width, height) })
     }
 
@@ -113,6 +105,20 @@ impl Copy {
         (params.WidthInBytes, params.Height, params.Depth) = (width, height, 1);
         params
     }
+}
+
+/// Refuses pieces of memory that overlap.
+#[inline]
+fn check_apart(from: CUdeviceptr, to: CUdeviceptr, bytes: usize) -> Result<()> {
+    if from.abs_diff(to) < bytes as u64 { Err(CopyError::Overlap { from, to, bytes }.into()) } else { Ok(()) }
+}
+
+/// Has a bundle keep both ends of a copy, and the context of its node if that is not the graph's.
+fn keep_ends(owners: &mut Bundle, (from, to): (&Memory<'_>, &Memory<'_>), place: (&GraphDef, &Context)) -> Result<()> {
+    to.keep_in(owners, Part::Destination, place)?;
+    from.keep_in(owners, Part::Source, place)?;
+    keep_other_context(owners, place);
+    Ok(())
 }
 
 /// The bytes of a copy of as many values as both operands have.
@@ -207,6 +213,7 @@ impl Position<'_> {
     /// memory that is not open to the device of the node, [`GraphError::OutsideGraph`] for memory of another
     /// graph, and as [`Position::empty`].
     #[doc(alias = "cuGraphAddMemcpyNode")]
+    #[inline]
     pub fn copy<'a, T: DeviceCopy>(
         self,
         from: impl Into<Operand<'a, T>>,
@@ -214,7 +221,15 @@ impl Position<'_> {
     ) -> Result<CopyNode> {
         let (from, to) = (from.into().into_memory(), to.into().into_memory());
         let bytes = linear_bytes::<T>(&from, &to)?;
-        self.add_copy((&from, bytes), (&to, bytes), (bytes, 1))
+        if from.is_unowned() && to.is_unowned() && self.is_in_context_of_graph() {
+            let ends = (from.address(), to.address());
+            // They own nothing, but the compiler would drop them by a call.
+            forget((from, to));
+            let node = self.node(|position| position.add_unowned_copy(ends.0, ends.1, bytes))?;
+            return Ok(CopyNode { node, other_context: None });
+        }
+        let node = self.node(|position| position.add_copy((&from, bytes), (&to, bytes), (bytes, 1)))?;
+        Ok(CopyNode { node, other_context: self.other_context() })
     }
 
     /// Adds a node that copies rows. The graph keeps both memories.
@@ -231,22 +246,49 @@ impl Position<'_> {
         let (from_pitch, to_pitch) = (size_of_values::<T>(from.pitch())?, size_of_values::<T>(to.pitch())?);
         let from = Memory::held(memory::Operand::rows(from), width);
         let to = Memory::held(memory::Operand::rows_mut(to), width);
-        self.add_copy((&from, from_pitch), (&to, to_pitch), (size_of_values::<T>(width)?, height))
+        let shape = (size_of_values::<T>(width)?, height);
+        let node = self.node(|position| position.add_copy((&from, from_pitch), (&to, to_pitch), shape))?;
+        Ok(CopyNode { node, other_context: self.other_context() })
     }
 
     /// Adds a copy of rows, each end with the distance of its rows.
-    fn add_copy(self, from: (&Memory<'_>, usize), to: (&Memory<'_>, usize), shape: (usize, usize)) -> Result<CopyNode> {
+    fn add_copy(&self, from: (&Memory<'_>, usize), to: (&Memory<'_>, usize), shape: (usize, usize)) -> Result<NodeId> {
         self.check_context()?;
+        let params = Copy::new(CopyOperand::new(from.0, from.1), CopyOperand::new(to.0, to.1), shape)?.params();
+        let (graph, context) = (self.graph(), self.context());
         let mut owners = Bundle::default();
-        let copy = Copy::new((self.graph(), self.context()), from, to, shape, &mut owners)?;
-        let (context, params) = (self.context(), copy.params());
-        let node = self.add(&mut owners, |driver: &Driver, (node, graph, after, count): Place| {
-            // SAFETY: the place is one to add a node at; both ends have as many bytes, which the graph keeps,
-            // or for which the caller vouches. The context is held.
-            unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, &raw const params, context.as_raw()) }
-        })?;
-        let other_context = (context != self.graph().context()).then(|| context.clone());
-        Ok(CopyNode { node, other_context })
+        keep_ends(&mut owners, (from.0, to.0), (graph, context))?;
+        // SAFETY: the graph keeps both ends, or the caller vouches for them.
+        self.add(&mut owners, unsafe { adding(&params, context) })
+    }
+
+    /// Adds a copy between addresses that the caller vouches for, in the graph's context.
+    ///
+    /// Apart from [`Position::add_copy`], since it needs no bundle: each driver call evicts this code from the
+    /// instruction cache, and less of it is fetched again.
+    #[inline(never)]
+    fn add_unowned_copy(&self, from: CUdeviceptr, to: CUdeviceptr, bytes: usize) -> Result<NodeId> {
+        self.context().check_generation()?;
+        let operand = |address| CopyOperand { address, kind: OperandKind::Unified, pitch: bytes };
+        let params = Copy::new(operand(from), operand(to), (bytes, 1))?.params();
+        // SAFETY: the caller vouches for both ends.
+        self.add_unowned(unsafe { adding(&params, self.context()) })
+    }
+}
+
+/// The call that adds a copy.
+///
+/// # Safety
+///
+/// Both ends have as many bytes as are copied, for as long as the node can run.
+#[inline]
+unsafe fn adding(
+    params: &CUDA_MEMCPY3D_v2,
+    context: &Context,
+) -> impl FnOnce(&Driver, Place) -> warploom_driver::Result<()> {
+    move |driver, (node, graph, after, count)| {
+        // SAFETY: the place is one to add a node at, the context is held, and the caller vouches for both ends.
+        unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, params, context.as_raw()) }
     }
 }
 
@@ -344,9 +386,7 @@ impl CopyNode {
             }
             change(&mut params, CopyOperand::new(memory, given));
             let (from, to) = (source(&params), destination(&params));
-            if from.abs_diff(to) < bytes as u64 {
-                return Err(CopyError::Overlap { from, to, bytes }.into());
-            }
+            check_apart(from, to, bytes)?;
             set(locked.driver(), node, &params)
         })
     }

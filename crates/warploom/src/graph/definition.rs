@@ -185,6 +185,7 @@ impl GraphDef {
     /// # Errors
     ///
     /// As [`Position::empty`].
+    #[inline]
     pub fn empty(&self) -> Result<EmptyNode> {
         self.entry().empty()
     }
@@ -215,8 +216,7 @@ impl GraphDef {
 
     /// The node that a handle of the driver's is.
     pub(super) fn known(&self, locked: &Locked<'_>, raw: CUgraphNode) -> Node {
-        let raw = RawNode::new(raw);
-        Node::new(self.clone(), raw, locked.incarnation(self.id, raw))
+        Node::new(self.clone(), locked.node_id(self.id, RawNode::new(raw)))
     }
 
     /// The node with a handle of the driver's, in this graph or below.

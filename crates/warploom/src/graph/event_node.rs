@@ -44,10 +44,11 @@ macro_rules! event_nodes {
             fn add<T: Timing>(position: &Position<'_>, event: &Event<T>) -> Result<$name> {
                 position.graph().same_driver(event.driver())?;
                 event.context().check_generation()?;
-                let node = position.add(&mut owner(event), |driver: &Driver, (node, graph, after, count): Place| {
+                let add = |driver: &Driver, (node, graph, after, count): Place| {
                     // SAFETY: the place is one to add a node at, and the graph keeps the event.
                     unsafe { driver.$add(node, graph, after, count, event.as_raw()) }
-                })?;
+                };
+                let node = position.node(|position| position.add(&mut owner(event), add))?;
                 Ok($name { node })
             }
 

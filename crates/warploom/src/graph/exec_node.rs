@@ -206,13 +206,12 @@ impl ExecNode<'_, FillNode> {
     #[doc(alias = "cuGraphExecMemsetNodeSetParams")]
     pub fn set<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<()> {
         let context = self.node.context();
-        let Fill { params, owners } = Fill::linear(self.node.graph(), context, to.into(), &value)?;
+        let fill = Fill::linear(to.into(), &value)?;
+        let (owners, params) = (fill.owners((self.node.graph(), context))?, &raw const fill.params);
         self.change(owners, |exec, node| {
             // SAFETY: both are alive, and no other thread uses them; the memory has as many elements, and is
             // kept, or its owner vouches for it.
-            unsafe {
-                self.exec.driver().cuGraphExecMemsetNodeSetParams(exec, node, &raw const params, context.as_raw())
-            }
+            unsafe { self.exec.driver().cuGraphExecMemsetNodeSetParams(exec, node, params, context.as_raw()) }
         })
     }
 }

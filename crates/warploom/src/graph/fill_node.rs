@@ -7,7 +7,7 @@ use warploom_driver::sys::types::{CUDA_MEMSET_NODE_PARAMS_v1, CUdeviceptr, CUgra
 
 use super::bundle::{Bundle, Part};
 use super::copy_node::{keep_other_context, size_of_values};
-use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
+use super::node::{Node, NodeId, NodeKind, TypedNode, sealed, typed_node};
 use super::operand::{Memory, OperandMut};
 use super::position::Place;
 use super::{GraphDef, GraphError, Position};
@@ -50,44 +50,28 @@ pub struct FillParameters {
     pub pitch: usize,
 }
 
-/// A fill that is checked: the parameters, and the owner of the memory.
-pub(super) struct Fill {
+/// A fill that is checked: the memory, and the parameters of the node.
+pub(super) struct Fill<'a> {
+    to: Memory<'a>,
     pub(super) params: CUDA_MEMSET_NODE_PARAMS_v1,
-    pub(super) owners: Bundle,
 }
 
-impl Fill {
+impl<'a> Fill<'a> {
     /// Of all values of an operand.
-    pub(super) fn linear<T: DeviceCopy>(
-        graph: &GraphDef,
-        context: &Context,
-        to: OperandMut<'_, T>,
-        value: &T,
-    ) -> Result<Fill> {
+    pub(super) fn linear<T: DeviceCopy>(to: OperandMut<'a, T>, value: &T) -> Result<Fill<'a>> {
         let to = to.into_memory();
         let bytes = size_of_values::<T>(to.len())?;
-        Fill::new(graph, context, &to, repeated(value)?, (bytes, 1, bytes))
+        Fill::new(to, repeated(value)?, (bytes, 1, bytes))
     }
 
     /// Of all values of rows.
-    pub(super) fn of_rows<T: DeviceCopy>(
-        graph: &GraphDef,
-        context: &Context,
-        to: RowsMut<'_, T>,
-        value: &T,
-    ) -> Result<Fill> {
+    fn of_rows<T: DeviceCopy>(to: RowsMut<'a, T>, value: &T) -> Result<Fill<'a>> {
         let (width, pitch, height) = (size_of_values::<T>(to.width())?, size_of_values::<T>(to.pitch())?, to.height());
         let to = Memory::held(memory::Operand::rows_mut(to), width);
-        Fill::new(graph, context, &to, repeated(value)?, (width, height, pitch))
+        Fill::new(to, repeated(value)?, (width, height, pitch))
     }
 
-    fn new(
-        graph: &GraphDef,
-        context: &Context,
-        to: &Memory<'_>,
-        pattern: Pattern,
-        (width, height, pitch): (usize, usize, usize),
-    ) -> Result<Fill> {
+    fn new(to: Memory<'a>, pattern: Pattern, (width, height, pitch): (usize, usize, usize)) -> Result<Fill<'a>> {
         if width == 0 || height == 0 {
             return Err(GraphError::NoBytes.into());
         }
@@ -100,10 +84,15 @@ impl Fill {
             width: width / size as usize,
             height,
         };
+        Ok(Fill { to, params })
+    }
+
+    /// The memory, for a graph to keep, and the context of the node if that is not the graph's.
+    pub(super) fn owners(&self, place: (&GraphDef, &Context)) -> Result<Bundle> {
         let mut owners = Bundle::default();
-        to.keep_in(&mut owners, Part::Destination, (graph, context))?;
-        keep_other_context(&mut owners, (graph, context));
-        Ok(Fill { params, owners })
+        self.to.keep_in(&mut owners, Part::Destination, place)?;
+        keep_other_context(&mut owners, place);
+        Ok(owners)
     }
 }
 
@@ -122,9 +111,9 @@ impl Position<'_> {
     /// as [`Position::copy`].
     #[doc(alias = "cuGraphAddMemsetNode")]
     pub fn fill<'a, T: DeviceCopy>(self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<FillNode> {
-        self.check_context()?;
-        let fill = Fill::linear(self.graph(), self.context(), to.into(), &value)?;
-        self.add_fill(fill)
+        let fill = Fill::linear(to.into(), &value)?;
+        let node = self.node(|position| position.add_fill(&fill))?;
+        Ok(FillNode { node, other_context: self.other_context() })
     }
 
     /// Adds a node that sets all values of rows, and leaves the gaps between them.
@@ -133,20 +122,23 @@ impl Position<'_> {
     ///
     /// As [`Position::fill`].
     pub fn fill_rows<T: DeviceCopy>(self, to: RowsMut<'_, T>, value: T) -> Result<FillNode> {
-        self.check_context()?;
-        let fill = Fill::of_rows(self.graph(), self.context(), to, &value)?;
-        self.add_fill(fill)
+        let fill = Fill::of_rows(to, &value)?;
+        let node = self.node(|position| position.add_fill(&fill))?;
+        Ok(FillNode { node, other_context: self.other_context() })
     }
 
-    fn add_fill(self, mut fill: Fill) -> Result<FillNode> {
-        let (context, params) = (self.context(), fill.params);
-        let node = self.add(&mut fill.owners, |driver: &Driver, (node, graph, after, count): Place| {
+    fn add_fill(&self, fill: &Fill<'_>) -> Result<NodeId> {
+        self.check_context()?;
+        let (graph, context, params) = (self.graph(), self.context(), &raw const fill.params);
+        let call = |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at; the memory has as many elements, and the graph keeps
             // it, or the caller vouches for it. The context is held.
-            unsafe { driver.cuGraphAddMemsetNode(node, graph, after, count, &raw const params, context.as_raw()) }
-        })?;
-        let other_context = (context != self.graph().context()).then(|| context.clone());
-        Ok(FillNode { node, other_context })
+            unsafe { driver.cuGraphAddMemsetNode(node, graph, after, count, params, context.as_raw()) }
+        };
+        if fill.to.is_unowned() && self.is_in_context_of_graph() {
+            return self.add_unowned(call);
+        }
+        self.add(&mut fill.owners((graph, context))?, call)
     }
 }
 
@@ -182,9 +174,10 @@ impl FillNode {
     /// As [`Position::fill`], and [`GraphError::NodeDestroyed`]. Then the node is as before.
     #[doc(alias = "cuGraphMemsetNodeSetParams")]
     pub fn set<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<()> {
-        let Fill { params, owners } = Fill::linear(self.node.graph(), self.context(), to.into(), &value)?;
+        let fill = Fill::linear(to.into(), &value)?;
+        let owners = fill.owners((self.node.graph(), self.context()))?;
         let _current = self.context().current()?;
-        self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &params))
+        self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &fill.params))
     }
 
     /// Replaces the value; the memory stays. Executables keep what they have.

@@ -17,6 +17,8 @@ use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 use super::attachments::Attachments;
 use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
+use super::node::NodeId;
+use super::position::Dependency;
 use super::raw::{NodeMap, RawNode};
 use super::{GraphError, Node};
 use crate::biased::{BiasedGuard, BiasedMutex};
@@ -51,6 +53,34 @@ struct State {
     is_broken: bool,
     /// `true` if other code has a handle of a graph or node.
     is_exposed: bool,
+}
+
+// Methods of the state rather than of `Locked`: a guard whose address is never taken stays in registers.
+impl State {
+    #[inline]
+    fn node(&self, hierarchy: &Hierarchy, node: &Node) -> Result<CUgraphNode> {
+        if node.hierarchy().number != hierarchy.number {
+            return Err(GraphError::OtherGraph { what: "node" }.into());
+        }
+        if self.is_valid(node) { Ok(node.raw().raw()) } else { Err(GraphError::NodeDestroyed.into()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn nodes_of(&self, hierarchy: &Hierarchy, graph: GraphId, nodes: &[Dependency]) -> Result<Vec<CUgraphNode>> {
+        let of_graph = |node: &Dependency| match node {
+            Dependency::Node(node) if node.graph_id() == graph => self.node(hierarchy, node),
+            Dependency::Node(_) => Err(GraphError::OtherGraph { what: "node" }.into()),
+            Dependency::Raw(raw) => Ok(raw.raw()),
+        };
+        nodes.iter().map(of_graph).collect()
+    }
+
+    #[inline]
+    fn is_valid(&self, node: &Node) -> bool {
+        let entry = &self.graphs[node.graph_id().0 as usize];
+        entry.raw.is_some() && entry.incarnation(node.raw()) == node.incarnation()
+    }
 }
 
 /// One graph.
@@ -258,23 +288,25 @@ impl<'h> Locked<'h> {
     /// The driver's handle of a node, if it is of this hierarchy and neither it nor its graph is destroyed.
     #[inline]
     pub(super) fn node(&self, node: &Node) -> Result<CUgraphNode> {
-        if node.hierarchy().number != self.hierarchy.number {
-            return Err(GraphError::OtherGraph { what: "node" }.into());
-        }
-        if self.is_valid(node) { Ok(node.raw().raw()) } else { Err(GraphError::NodeDestroyed.into()) }
+        self.state.node(self.hierarchy, node)
+    }
+
+    /// The driver's handles of nodes that have to be in a graph of this hierarchy.
+    #[inline]
+    pub(super) fn nodes_of(&self, graph: GraphId, nodes: &[Dependency]) -> Result<Vec<CUgraphNode>> {
+        self.state.nodes_of(self.hierarchy, graph, nodes)
     }
 
     /// `true` if a node of this hierarchy is not destroyed.
     #[inline]
     pub(super) fn is_valid(&self, node: &Node) -> bool {
-        let entry = self.entry(node.graph_id());
-        entry.raw.is_some() && entry.incarnation(node.raw()) == node.incarnation()
+        self.state.is_valid(node)
     }
 
-    /// The number by which a node that the driver has named now is told from earlier ones with the handle.
+    /// The identity of a node whose handle the driver has given now.
     #[inline]
-    pub(super) fn incarnation(&self, graph: GraphId, node: RawNode) -> u32 {
-        self.entry(graph).incarnation(node)
+    pub(super) fn node_id(&self, graph: GraphId, raw: RawNode) -> NodeId {
+        NodeId { raw, incarnation: self.entry(graph).incarnation(raw) }
     }
 
     /// Records that other code has a handle of the hierarchy, and may copy its graphs from now on.

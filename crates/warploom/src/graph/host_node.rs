@@ -178,11 +178,12 @@ impl Position<'_> {
     }
 
     fn call(self, call: HostCall) -> Result<HostNode> {
-        let node = self.add(&mut call.owners(), |driver: &Driver, (node, graph, after, count): Place| {
+        let add = |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at; the function can be called with the data, which the
             // graph keeps, or for which the caller vouches.
             unsafe { driver.cuGraphAddHostNode(node, graph, after, count, call.params()) }
-        })?;
+        };
+        let node = self.node(|position| position.add(&mut call.owners(), add))?;
         Ok(HostNode::over(node, call))
     }
 }

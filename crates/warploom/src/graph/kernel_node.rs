@@ -9,7 +9,7 @@ use warploom_driver::sys::types::{
 
 use super::bundle::{Bundle, Part, Retained};
 use super::hierarchy::Locked;
-use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
+use super::node::{Node, NodeId, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{GraphError, Position};
 use crate::diagnostics::{Subject, report};
@@ -86,13 +86,24 @@ impl Position<'_> {
     /// As [`Kernel::launch`], for every launch of the graph, of its clones and of graphs that it is embedded
     /// in.
     #[doc(alias = "cuGraphAddKernelNode")]
+    #[inline]
     pub unsafe fn kernel(self, kernel: &Kernel, shape: &impl Shape, arguments: impl Arguments) -> Result<KernelNode> {
+        // SAFETY: the caller vouches for it.
+        let node = self.node(|position| unsafe { position.add_kernel(kernel, shape, &arguments) })?;
+        let context = self.other_context().map_or(NodeContext::OfGraph, NodeContext::Other);
+        Ok(KernelNode { node, context })
+    }
+
+    /// # Safety
+    ///
+    /// As [`Position::kernel`].
+    unsafe fn add_kernel(&self, kernel: &Kernel, shape: &impl Shape, arguments: &impl Arguments) -> Result<NodeId> {
         let (graph, context) = (self.graph(), self.context());
         graph.same_driver(context.driver())?;
-        let launch = NodeLaunch::new(kernel, context, shape, &arguments, graph.hierarchy().number())?;
-        let mut bundle = owners(kernel, context, &arguments)?;
+        let launch = NodeLaunch::new(kernel, context, shape, arguments, graph.hierarchy().number())?;
+        let mut bundle = owners(kernel, context, arguments)?;
         let mut locked = graph.lock();
-        let node = launch.pass(&arguments, |params| {
+        let node = launch.pass(arguments, |params| {
             self.add_to(&mut locked, &mut bundle, |driver: &Driver, (node, graph, after, count): Place| {
                 // SAFETY: the place is one to add a node at; the kernel and the context are held, and the
                 // arguments are as the kernel takes them. The caller vouches for its accesses.
@@ -100,14 +111,12 @@ impl Position<'_> {
             })
         })?;
         if launch.has_attributes()
-            && let Err(error) = set_attributes(locked.driver(), node.raw().raw(), &launch.attributes())
+            && let Err(error) = set_attributes(locked.driver(), node.raw.raw(), &launch.attributes())
         {
-            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
+            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw));
             return Err(error);
         }
-        let is_of_graph = context == graph.context();
-        let context = if is_of_graph { NodeContext::OfGraph } else { NodeContext::Other(context.clone()) };
-        Ok(KernelNode { node, context })
+        Ok(node)
     }
 }
 

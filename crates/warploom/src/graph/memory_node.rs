@@ -10,7 +10,6 @@ use warploom_driver::sys::types::{
     CUmemLocationType,
 };
 
-use super::bundle::Bundle;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{GraphError, Position};
@@ -152,13 +151,14 @@ impl Position<'_> {
         params.accessDescCount = access.len();
         params.bytesize = bytes;
         let _current = self.context().current()?;
-        let mut locked = self.graph().lock();
-        let node =
-            self.add_to(&mut locked, &mut Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
-                // SAFETY: the place is one to add a node at, and the parameters are complete and writable.
-                unsafe { driver.cuGraphAddMemAllocNode(node, graph, after, count, &raw mut params) }
-            })?;
-        locked.add_uncopyable(self.graph().id(), node.raw(), "memory");
+        let graph = self.graph();
+        let mut locked = graph.lock();
+        let add = |driver: &Driver, (node, graph, after, count): Place| {
+            // SAFETY: the place is one to add a node at, and the parameters are complete and writable.
+            unsafe { driver.cuGraphAddMemAllocNode(node, graph, after, count, &raw mut params) }
+        };
+        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        locked.add_uncopyable(graph.id(), node.raw(), "memory");
         Ok(AllocNode { node, address: params.dptr, len, of: PhantomData })
     }
 
@@ -193,14 +193,14 @@ impl Position<'_> {
     /// The memory is allocated by a node of this graph, or of another that is launched before; nothing else
     /// frees it, and no work uses it afterwards.
     pub unsafe fn free_raw(self, address: CUdeviceptr) -> Result<FreeNode> {
-        let mut locked = self.graph().lock();
-        let node =
-            self.add_to(&mut locked, &mut Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
-                // SAFETY: the place is one to add a node at; the driver refuses an address that it does not
-                // know.
-                unsafe { driver.cuGraphAddMemFreeNode(node, graph, after, count, address) }
-            })?;
-        locked.add_uncopyable(self.graph().id(), node.raw(), "memory");
+        let graph = self.graph();
+        let mut locked = graph.lock();
+        let add = |driver: &Driver, (node, graph, after, count): Place| {
+            // SAFETY: the place is one to add a node at; the driver refuses an address that it does not know.
+            unsafe { driver.cuGraphAddMemFreeNode(node, graph, after, count, address) }
+        };
+        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        locked.add_uncopyable(graph.id(), node.raw(), "memory");
         Ok(FreeNode { node })
     }
 }

@@ -26,9 +26,17 @@ pub struct Node {
     incarnation: u32,
 }
 
+/// A node among those of its graph: the driver's handle, and a number that tells it from destroyed nodes that had
+/// the same handle.
+#[derive(Clone, Copy)]
+pub(super) struct NodeId {
+    pub(super) raw: RawNode,
+    pub(super) incarnation: u32,
+}
+
 impl Node {
     #[inline]
-    pub(super) fn new(graph: GraphDef, raw: RawNode, incarnation: u32) -> Node {
+    pub(super) fn new(graph: GraphDef, NodeId { raw, incarnation }: NodeId) -> Node {
         Node { graph, raw, incarnation }
     }
 
@@ -82,6 +90,7 @@ impl Node {
     }
 
     /// The position after this node.
+    #[inline]
     pub fn then(&self) -> Position<'_> {
         Position::then(self)
     }

@@ -1,6 +1,7 @@
 //! Positions in a graph, at which nodes are added.
 #![expect(unsafe_code, reason = "adds raw nodes")]
 
+use std::borrow::BorrowMut;
 use std::ptr::{null, null_mut};
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
@@ -9,8 +10,9 @@ use super::attachments::Prepared;
 use super::bundle::Bundle;
 use super::empty_node::EmptyNode;
 use super::hierarchy::{GraphId, Locked};
+use super::node::NodeId;
 use super::raw::RawNode;
-use super::{GraphDef, GraphError, Node};
+use super::{GraphDef, Node};
 use crate::diagnostics::{Subject, report};
 use crate::{Context, Driver, Result};
 
@@ -32,9 +34,15 @@ pub struct Position<'a> {
 enum After<'a> {
     Nothing,
     Node(&'a Node),
-    Nodes(Vec<Node>),
-    /// Nodes that the driver has named.
-    Raw(Vec<RawNode>),
+    Several(Vec<Dependency>),
+}
+
+/// One of several nodes that are waited for.
+#[derive(Debug)]
+pub(super) enum Dependency {
+    Node(Node),
+    /// A node that the driver has named.
+    Raw(RawNode),
 }
 
 /// The call that adds a node: where its handle is written, its graph, its dependencies and their number.
@@ -52,13 +60,14 @@ impl<'a> Position<'a> {
     }
 
     pub(super) fn after(graph: &'a GraphDef, nodes: Vec<Node>) -> Position<'a> {
-        Position { graph, context: graph.context(), after: After::Nodes(nodes) }
+        let nodes = nodes.into_iter().map(Dependency::Node).collect();
+        Position { graph, context: graph.context(), after: After::Several(nodes) }
     }
 
     /// The position after nodes that the driver has named, such as the end of a capture.
     pub(crate) fn after_raw(graph: &'a GraphDef, nodes: &[CUgraphNode]) -> Position<'a> {
-        let nodes = nodes.iter().map(|node| RawNode::new(*node)).collect();
-        Position { graph, context: graph.context(), after: After::Raw(nodes) }
+        let nodes = nodes.iter().map(|node| Dependency::Raw(RawNode::new(*node))).collect();
+        Position { graph, context: graph.context(), after: After::Several(nodes) }
     }
 
     /// Has the node run in another context than the graph's.
@@ -89,10 +98,27 @@ impl<'a> Position<'a> {
         self.context
     }
 
+    /// `true` if no other context was asked for.
+    #[inline]
+    pub(super) fn is_in_context_of_graph(&self) -> bool {
+        std::ptr::eq(self.context, self.graph.context())
+    }
+
+    /// The context that the node runs in, if it is not the graph's.
+    #[inline]
+    pub(super) fn other_context(&self) -> Option<Context> {
+        if self.is_in_context_of_graph() { None } else { self.other_context_of_two() }
+    }
+
+    #[cold]
+    fn other_context_of_two(&self) -> Option<Context> {
+        (self.context != self.graph.context()).then(|| self.context.clone())
+    }
+
     /// Refuses a context of another driver, or one that was reset.
     #[inline]
     pub(super) fn check_context(&self) -> Result<()> {
-        if !std::ptr::eq(self.context, self.graph.context()) {
+        if !self.is_in_context_of_graph() {
             self.graph.same_driver(self.context.driver())?;
         }
         self.context.check_generation()
@@ -105,12 +131,28 @@ impl<'a> Position<'a> {
     /// [`GraphError::OtherGraph`] and [`GraphError::NodeDestroyed`] if a node of the position is not in the
     /// graph, [`GraphError::GraphDestroyed`], and the driver's error.
     #[doc(alias = "cuGraphAddEmptyNode")]
+    #[inline]
     pub fn empty(self) -> Result<EmptyNode> {
-        // SAFETY: the place is one to add a node at.
-        let add = |driver: &Driver, (node, graph, after, count): Place| unsafe {
-            driver.cuGraphAddEmptyNode(node, graph, after, count)
-        };
-        self.add(&mut Bundle::default(), add).map(EmptyNode::over)
+        self.node(Position::add_empty).map(EmptyNode::over)
+    }
+
+    fn add_empty(&self) -> Result<NodeId> {
+        self.add_unowned(|driver: &Driver, (node, graph, after, count): Place| {
+            // SAFETY: the place is one to add a node at.
+            unsafe { driver.cuGraphAddEmptyNode(node, graph, after, count) }
+        })
+    }
+
+    /// The node that is added.
+    ///
+    /// Inlined into the caller, which then has the node in registers. A node that is returned through memory is
+    /// stored field by field and moved by wider loads, and these wait until all that the driver has stored
+    /// before is in the cache.
+    #[inline]
+    pub(super) fn node(&self, add: impl FnOnce(&Self) -> Result<NodeId>) -> Result<Node> {
+        // Counted before the call: after it, an atomic operation would wait as well.
+        let graph = self.graph.clone();
+        Ok(Node::new(graph, add(self)?))
     }
 
     /// Adds a node that keeps owners, which are taken. If the call fails, the graph is as before.
@@ -119,8 +161,27 @@ impl<'a> Position<'a> {
         &self,
         bundle: &mut Bundle,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
-    ) -> Result<Node> {
-        self.add_to(&mut self.graph.lock(), bundle, call)
+    ) -> Result<NodeId> {
+        self.add_after(self.graph.lock(), |locked, id| locked.prepare(id, bundle), call)
+    }
+
+    /// Adds a node that keeps nothing. If the call fails, the graph is as before.
+    #[inline]
+    pub(super) fn add_unowned(
+        &self,
+        call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
+    ) -> Result<NodeId> {
+        self.add_after(self.graph.lock(), |_, _| Ok(Prepared::NONE), call)
+    }
+
+    /// As [`Position::add_unowned`], to the graph's hierarchy, which is locked.
+    #[inline]
+    pub(super) fn add_unowned_to(
+        &self,
+        locked: &mut Locked<'a>,
+        call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
+    ) -> Result<NodeId> {
+        self.add_after(locked, |_, _| Ok(Prepared::NONE), call)
     }
 
     /// As [`Position::add`], to the graph's hierarchy, which is locked.
@@ -130,10 +191,22 @@ impl<'a> Position<'a> {
         locked: &mut Locked<'a>,
         bundle: &mut Bundle,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
-    ) -> Result<Node> {
-        let (graph, id) = (self.graph, self.graph.id());
-        let raw_graph = locked.graph(id)?;
-        let (one, many);
+    ) -> Result<NodeId> {
+        self.add_after(locked, |locked, id| locked.prepare(id, bundle), call)
+    }
+
+    /// Attaches owners, adds the node, and indexes the owners.
+    #[inline(always)]
+    fn add_after<L: BorrowMut<Locked<'a>>>(
+        &self,
+        mut lock: L,
+        prepare: impl FnOnce(&mut Locked<'a>, GraphId) -> Result<Prepared>,
+        call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
+    ) -> Result<NodeId> {
+        let id = self.graph.id();
+        let locked = lock.borrow_mut();
+        let graph = locked.graph(id)?;
+        let (one, several);
         let (after, count) = match &self.after {
             // The driver takes longer over a list that is empty than over none.
             After::Nothing => (null(), 0),
@@ -141,42 +214,31 @@ impl<'a> Position<'a> {
                 one = locked.node(node)?;
                 (&raw const one, 1)
             }
-            After::Nodes(nodes) => {
-                many = self.own(locked, nodes)?;
-                (many.as_ptr(), many.len())
+            After::Several(nodes) => {
+                several = locked.nodes_of(id, nodes)?;
+                (several.as_ptr(), several.len())
             }
-            After::Raw(nodes) => (nodes.as_ptr().cast(), nodes.len()),
         };
-        let prepared = locked.prepare(id, bundle)?;
-        // Counted before the call: right after it, an atomic operation waits for all that the driver wrote.
-        let (graph, mut raw) = (graph.clone(), null_mut());
-        if let Err(error) = call(graph.driver(), (&raw mut raw, raw_graph, after, count)) {
-            not_added(locked, id, raw, prepared);
+        let prepared = prepare(locked, id)?;
+        let mut raw = null_mut();
+        if let Err(error) = call(self.graph.driver(), (&raw mut raw, graph, after, count)) {
+            // Moved first: the lock itself then has no address, and need not be in memory.
+            let lock = lock;
+            not_added(lock, id, raw, prepared);
             return Err(error.into());
         }
         let raw = RawNode::new(raw);
         locked.publish_new(id, raw, prepared);
-        Ok(Node::new(graph, raw, locked.incarnation(id, raw)))
-    }
-
-    /// The handles of nodes that have to be in this graph.
-    #[inline(never)]
-    fn own(&self, locked: &Locked<'_>, nodes: &[Node]) -> Result<Vec<CUgraphNode>> {
-        let own = |node: &Node| {
-            if node.graph() == self.graph {
-                locked.node(node)
-            } else {
-                Err(GraphError::OtherGraph { what: "node" }.into())
-            }
-        };
-        nodes.iter().map(own).collect()
+        Ok(locked.node_id(id, raw))
     }
 }
 
 /// Releases the owners of a node that was not added, and takes back the node if the call failed when it was
 /// done.
 #[cold]
-fn not_added(locked: &mut Locked<'_>, id: GraphId, raw: CUgraphNode, prepared: Prepared) {
+#[inline(never)]
+fn not_added<'a>(mut lock: impl BorrowMut<Locked<'a>>, id: GraphId, raw: CUgraphNode, prepared: Prepared) {
+    let locked = lock.borrow_mut();
     if raw.is_null() {
         return locked.discard(id, prepared);
     }

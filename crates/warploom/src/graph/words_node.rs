@@ -127,14 +127,14 @@ impl Position<'_> {
         self.check_context()?;
         let mut list = WordList::new(self.graph(), self.context(), operations)?;
         let mut owners = list.take_owners();
-        let node = self.add(&mut owners, |driver: &Driver, (node, graph, after, count): Place| {
+        let add = |driver: &Driver, (node, graph, after, count): Place| {
             WordList::pass(&mut list.raw, list.context, |params| {
                 // SAFETY: the place is one to add a node at; the graph keeps the words and the context.
                 unsafe { driver.cuGraphAddBatchMemOpNode(node, graph, after, count, params) }
             })
-        })?;
-        let other_context = (self.context() != self.graph().context()).then(|| self.context().clone());
-        Ok(WordsNode { node, other_context })
+        };
+        let node = self.node(|position| position.add(&mut owners, add))?;
+        Ok(WordsNode { node, other_context: self.other_context() })
     }
 }
 
