@@ -1,13 +1,14 @@
 //! Nodes of an executable, whose parameters can be replaced.
 #![expect(unsafe_code, reason = "changes nodes of raw executables")]
 
-use warploom_driver::sys::types::{CUgraphExec, CUgraphNode};
+use warploom_driver::sys::types::{CUDA_KERNEL_NODE_PARAMS_v2, CUgraphExec, CUgraphNode};
 
 use super::bundle::Bundle;
 use super::child_node::copyable;
 use super::copy_index::lock_both;
 use super::copy_node::Copy;
 use super::event_node::owner;
+use super::exec::State;
 use super::fill_node::Fill;
 use super::host_node::HostCall;
 use super::kernel_node::owners;
@@ -153,20 +154,33 @@ impl ExecNode<'_, KernelNode> {
             return Err(GraphError::Attributes.into());
         }
         let (exec, driver) = (self.exec.as_raw(), self.exec.driver());
-        let call = || {
-            launch.pass(&arguments, |params| {
-                // SAFETY: both are alive, and no other thread uses them; the parameters are complete, and the
-                // caller vouches for the kernel's accesses.
-                unsafe { driver.cuGraphExecKernelNodeSetParams_v2(exec, raw, params) }
-            })
+        let call = |params: &CUDA_KERNEL_NODE_PARAMS_v2| {
+            // SAFETY: both are alive, and no other thread uses them; the parameters are complete, and the caller
+            // vouches for the kernel's accesses.
+            unsafe { driver.cuGraphExecKernelNodeSetParams_v2(exec, raw, params) }
         };
-        if state.uses.keeps_kernel(kernel, context, &arguments)? {
-            call()?;
-            return if state.uses.host().is_empty() { Ok(()) } else { state.uses.add_arguments(context, &arguments) };
+        if !state.uses.keeps_kernel(kernel, context, &arguments) {
+            bundle = Bundle::default();
+            return keep_and_pass(&mut state, &mut bundle, &launch, &arguments, call);
         }
-        bundle = owners(kernel, context, &arguments)?;
-        state.keep(&mut bundle, call)
+        launch.pass(&arguments, call)?;
+        if state.uses.host().is_empty() { Ok(()) } else { state.uses.add_arguments(context, &arguments) }
     }
+}
+
+/// Passes a launch with owners that the executable may not have yet. Apart from those that it has, which a
+/// program changes before each launch.
+#[cold]
+#[inline(never)]
+fn keep_and_pass(
+    state: &mut State,
+    bundle: &mut Bundle,
+    launch: &NodeLaunch<'_>,
+    arguments: &impl Arguments,
+    call: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> warploom_driver::Result<()>,
+) -> Result<()> {
+    *bundle = owners(launch.kernel(), launch.context(), arguments)?;
+    state.keep(bundle, || launch.pass(arguments, call))
 }
 
 impl ExecNode<'_, CopyNode> {

@@ -1,12 +1,13 @@
 //! The memory and kernels that an executable uses, and the stream that it was last launched on.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasherDefault;
 
 use super::bundle::{Bundle, Retained};
 use super::hierarchy::{GraphId, Locked};
 use super::raw::HandleHasher;
-use crate::memory::{AllocationRef, HostUses};
+use crate::memory::{AllocationRef, HostUses, Operand};
 use crate::{Arguments, Context, Kernel, Result, Stream};
 
 /// All allocations and kernels that nodes of an executable refer to, each once. The executable keeps them: by
@@ -14,8 +15,9 @@ use crate::{Arguments, Context, Kernel, Result, Stream};
 #[derive(Default)]
 pub(super) struct GraphUses {
     /// In the order in which they were added.
-    memory: Vec<AllocationRef>,
-    known: HashSet<usize, BuildHasherDefault<HandleHasher>>,
+    memory: Vec<Used>,
+    /// The contexts of all memory, as in [`Used`], by the identities of the allocations.
+    contexts: HashMap<usize, usize, BuildHasherDefault<HandleHasher>>,
     /// Kernels with their contexts, by the addresses of both.
     kernels: HashMap<(usize, usize), (Kernel, Context), BuildHasherDefault<HandleHasher>>,
     /// The kernel that was looked for last and found, and its context, by their addresses.
@@ -24,6 +26,21 @@ pub(super) struct GraphUses {
     host: HostUses,
     /// The stream that has met all of the memory.
     met: Option<Stream>,
+}
+
+/// An allocation that nodes use.
+struct Used {
+    allocation: AllocationRef,
+    /// The address of its context, whose nodes can use it without a further check; 0 for memory that a graph
+    /// allocates, which is checked each time.
+    context: usize,
+}
+
+impl Used {
+    fn new(allocation: &AllocationRef) -> Used {
+        let context = if allocation.capture().is_some() { 0 } else { allocation.context().address() };
+        Used { allocation: allocation.clone(), context }
+    }
 }
 
 impl GraphUses {
@@ -40,8 +57,10 @@ impl GraphUses {
             match retained {
                 Retained::Memory(allocation, access) => {
                     self.host.add(allocation, *access);
-                    if self.known.insert(allocation.identity()) {
-                        self.memory.push(allocation.clone());
+                    if let Entry::Vacant(place) = self.contexts.entry(allocation.identity()) {
+                        let used = Used::new(allocation);
+                        place.insert(used.context);
+                        self.memory.push(used);
                         self.met = None;
                     }
                 }
@@ -54,25 +73,16 @@ impl GraphUses {
         }
     }
 
-    /// `true` if the executable keeps a kernel and the memory of its arguments already.
-    ///
-    /// # Errors
-    ///
-    /// As [`Operand::retain`](crate::memory::Operand::retain) for memory that nodes in the context cannot
-    /// use.
-    #[inline(always)]
-    pub(super) fn keeps_kernel(
-        &mut self,
-        kernel: &Kernel,
-        context: &Context,
-        arguments: &impl Arguments,
-    ) -> Result<bool> {
+    /// `true` if the executable keeps a kernel and the memory of its arguments already, and all of that memory is
+    /// of the context. Then nodes in the context can use it.
+    #[inline]
+    pub(super) fn keeps_kernel(&mut self, kernel: &Kernel, context: &Context, arguments: &impl Arguments) -> bool {
         let mut is_kept = self.keeps_code(kernel, context);
-        arguments.each_operand(|operand| {
-            is_kept &= self.keeps_memory(operand.use_in_graph(context)?.0);
+        let see = |operand: Operand<'_>| {
+            is_kept &= self.keeps_memory(operand.allocation(), context);
             Ok(())
-        })?;
-        Ok(is_kept)
+        };
+        arguments.each_operand(see).is_ok() && is_kept
     }
 
     #[inline]
@@ -86,13 +96,14 @@ impl GraphUses {
     }
 
     #[inline]
-    fn keeps_memory(&self, allocation: &AllocationRef) -> bool {
+    fn keeps_memory(&self, allocation: &AllocationRef, context: &Context) -> bool {
+        let (identity, context) = (allocation.identity(), context.address());
         // A few are compared faster than one is hashed.
         match &self.memory[..] {
             few @ ([] | [_] | [_, _] | [_, _, _] | [_, _, _, _]) => {
-                few.iter().any(|known| known.identity() == allocation.identity())
+                few.iter().any(|used| used.allocation.identity() == identity && used.context == context)
             }
-            _ => self.known.contains(&allocation.identity()),
+            _ => self.contexts.get(&identity) == Some(&context),
         }
     }
 
@@ -122,7 +133,7 @@ impl GraphUses {
     /// `true` if the executable keeps all owners of a bundle already.
     pub(super) fn keeps(&self, bundle: &Bundle) -> bool {
         bundle.all().all(|retained| match retained {
-            Retained::Memory(allocation, _) => self.keeps_memory(allocation),
+            Retained::Memory(allocation, _) => self.contexts.contains_key(&allocation.identity()),
             Retained::Kernel(kernel, context) => self.kernels.contains_key(&(kernel.address(), context.address())),
             Retained::Value(_) => false,
         })
@@ -138,7 +149,7 @@ impl GraphUses {
     #[cold]
     fn meet_other(&mut self, stream: &Stream) -> Result<()> {
         self.met = None;
-        self.memory.iter().try_for_each(|allocation| allocation.meet_launches(stream))?;
+        self.memory.iter().try_for_each(|used| used.allocation.meet_launches(stream))?;
         self.met = Some(stream.clone());
         Ok(())
     }

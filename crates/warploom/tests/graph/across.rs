@@ -1,7 +1,7 @@
 //! Graphs with memory and nodes of several devices.
 
 use warploom::leaks::Leaks;
-use warploom::{AccessLayer, DeviceMemory, DevicePool, GraphDef, LiveSet as _, ManagedMemory, PeerError};
+use warploom::{AccessLayer, DeviceMemory, DevicePool, GraphDef, LaunchConfig, LiveSet as _, ManagedMemory, PeerError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, assert_sound, open};
@@ -77,6 +77,56 @@ fn nodes_run_in_the_context_that_they_are_told() -> TestResult {
     stage.stream.synchronize()?;
     assert_eq!(near.download(&stage.stream)?, [1; 4]);
     assert_eq!(far.download(&context.stream()?)?, [3; 4]);
+    assert_sound(&machine);
+    Ok(())
+}
+
+/// Memory that an executable keeps is no more open to a node of another device than before, and the device's own
+/// is.
+#[test]
+fn kept_memory_is_checked_for_the_device_of_the_node() -> TestResult {
+    kept_memory_is_checked(0)
+}
+
+/// As before, with as much memory as is looked up by its identity.
+#[test]
+fn kept_memory_is_checked_among_much() -> TestResult {
+    kept_memory_is_checked(10)
+}
+
+fn kept_memory_is_checked(fills: usize) -> TestResult {
+    let (machine, driver) = open(Topology::preset("dgx-h100")?, Mode::Threads)?;
+    let stage = Stage::new(&driver)?;
+    let far = driver.device(1)?.context()?;
+    let (pool, stream) = (DevicePool::new(&far)?, far.stream()?);
+    let (x, mut y) =
+        (stage.pool.upload(&[1.0_f32; 4], &stage.stream)?, stage.pool.upload(&[2.0_f32; 4], &stage.stream)?);
+    let (far_x, mut far_y) = (pool.upload(&[10.0_f32; 4], &stream)?, pool.upload(&[20.0_f32; 4], &stream)?);
+    let (kernel, shape) = (stage.saxpy()?, LaunchConfig::new(1, 4));
+    for _ in 0..fills {
+        stage.graph.entry().fill(&mut stage.zeroed(1)?, 1)?;
+    }
+    let (near, other, exec);
+    #[expect(unsafe_code, reason = "adds kernels")]
+    // SAFETY: it reads and writes as many values as it is told.
+    unsafe {
+        near = stage.graph.entry().kernel(&kernel, &shape, (1.0_f32, &x, &mut y, 4_u32))?;
+        other = near.then().on(&far).kernel(&kernel, &shape, (1.0_f32, &far_x, &mut far_y, 4_u32))?;
+        exec = stage.graph.instantiate()?;
+        let missing = PeerError::NotEnabled { from: 1, to: 0, layer: AccessLayer::Pool };
+        assert_eq!(exec.node(&other).set(&kernel, &shape, (2.0_f32, &x, &mut far_y, 4_u32)), Err(missing.into()));
+        exec.node(&other).set(&kernel, &shape, (2.0_f32, &far_x, &mut far_y, 4_u32))?;
+        stage.pool.peers().insert(1)?;
+        exec.node(&near).set(&kernel, &shape, (3.0_f32, &x, &mut y, 4_u32))?;
+        exec.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+        assert_eq!(far_y.download(&stream)?, [40.0; 4]);
+        exec.node(&other).set(&kernel, &shape, (2.0_f32, &x, &mut far_y, 4_u32))?;
+    }
+    exec.launch(&stage.stream)?;
+    stage.stream.synchronize()?;
+    assert_eq!(y.download(&stage.stream)?, [8.0; 4]);
+    assert_eq!(far_y.download(&stream)?, [42.0; 4]);
     assert_sound(&machine);
     Ok(())
 }

@@ -78,7 +78,7 @@ impl Allocation {
     }
 
     #[inline]
-    pub(in crate::memory) fn context(&self) -> &Context {
+    pub(crate) fn context(&self) -> &Context {
         match &self.owner {
             // The resource's own, or it would not have been allocated there.
             Owner::Ordered { home, .. } | Owner::Graph { home, .. } => home.context(),
