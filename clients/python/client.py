@@ -8,6 +8,7 @@ import traceback
 
 import devices
 import ending
+import graphs
 import guide
 import kernels
 import memory
@@ -18,7 +19,7 @@ import streams
 
 
 def main():
-    groups = (devices, streams, memory, peers, kernels, misuse, processes, guide, ending)
+    groups = (devices, streams, memory, peers, kernels, graphs, misuse, processes, guide, ending)
     checks = [check for group in groups for check in group.CHECKS]
     print(f"1..{len(checks)}", flush=True)
     failed = False
