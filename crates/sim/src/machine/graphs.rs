@@ -42,10 +42,12 @@ impl World {
         self.graphs.ended.extend(ended);
     }
 
-    /// Destroys the graphs inside a node that is gone, and releases the addresses that it allocates.
+    /// Destroys the graphs inside a node that is gone, and gives up the addresses that it allocates or frees.
     pub(crate) fn forget_work(&mut self, work: &NodeWork) {
-        if let NodeWork::Alloc(node) = work {
-            self.graphs.memory.forget(node.address);
+        match work {
+            NodeWork::Alloc(node) => self.graphs.memory.forget(node.address),
+            NodeWork::Free(address) => self.graphs.memory.forget(*address),
+            _ => {}
         }
         for graph in work.graphs() {
             self.destroy_graph(*graph);

@@ -11,6 +11,7 @@ mod generic;
 mod instantiate;
 mod kernels;
 mod memory;
+mod memory_addresses;
 mod newer;
 mod nodes;
 mod support;

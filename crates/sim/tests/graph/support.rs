@@ -141,7 +141,7 @@ pub(crate) struct Graph<'d> {
     pub(crate) raw: CUgraph,
 }
 
-impl Graph<'_> {
+impl<'d> Graph<'d> {
     /// A node that does nothing, behind others.
     pub(crate) fn empty(&self, after: &[CUgraphNode]) -> TestResult<CUgraphNode> {
         let (driver, mut node) = (self.driver, null_mut());
@@ -192,7 +192,7 @@ impl Graph<'_> {
         Ok((nodes, edges))
     }
 
-    pub(crate) fn instantiate(&self) -> TestResult<Executable<'_>> {
+    pub(crate) fn instantiate(&self) -> TestResult<Executable<'d>> {
         let (driver, mut raw) = (self.driver, null_mut());
         call!(driver.cuGraphInstantiateWithFlags(&mut raw, self.raw, 0))?;
         Ok(Executable { driver, raw })

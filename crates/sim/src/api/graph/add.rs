@@ -226,7 +226,7 @@ pub(crate) fn cuGraphAddMemFreeNode(
     count: usize,
     address: CUdeviceptr,
 ) -> Status {
-    let work = |world: &mut Guard<'_>, _: Place<'_>| work::free(call, world, address);
+    let work = |world: &mut Guard<'_>, place: Place<'_>| work::free(call, world, place.graph, address);
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_MEM_FREE, work).map(drop)
 }
 

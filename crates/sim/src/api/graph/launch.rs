@@ -54,7 +54,7 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
     let claim = world.afford_graph(call, handle)?;
     reserve_stacks(call, &mut world, handle)?;
     let kernels = Arc::new(Kernels { core: Arc::downgrade(call.core()), function: call.function() });
-    let end = world.launch_graph(queue, handle, kernels)?;
+    let end = world.launch_graph(call, queue, handle, kernels)?;
     world.claim_host(end, claim);
     call.get_going(&mut world, queue)
 }

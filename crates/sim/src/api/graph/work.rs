@@ -29,6 +29,9 @@ pub(super) fn read(call: &Call<'_>, params: Ptr<CUgraphNodeParams>) -> Status<No
     })
 }
 
+/// The driver that was the first to know managed memory of pools.
+const MANAGED_SINCE: i32 = 13000;
+
 /// The place of a new node.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
@@ -55,7 +58,7 @@ pub(super) fn of_params(
         NodeParams::WaitEvent(raw) => event(call, world, *raw).map(NodeWork::WaitEvent),
         NodeParams::RecordEvent(raw) => event(call, world, *raw).map(NodeWork::RecordEvent),
         NodeParams::Alloc(given) => alloc(call, world, place, given),
-        NodeParams::Free(address) => free(call, world, *address),
+        NodeParams::Free(address) => free(call, world, place.graph, *address),
         NodeParams::Values(given) => values(call, world, given),
         NodeParams::Conditional(given) => conditions::work(call, world, graph, given),
     }
@@ -163,17 +166,17 @@ pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, place: Place<'_>, gi
     if bytes == 0 {
         return refuse("an allocation of no bytes");
     }
-    if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED || properties.reserved != [0; 53] {
-        return refuse("graph memory is pinned, and reserved bytes are 0");
+    // Managed memory is taken for a device's: the real driver gives plain device memory, too.
+    let is_managed = properties.allocType == CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED
+        && call.core().topology.driver_version >= MANAGED_SINCE;
+    let is_pinned = properties.allocType == CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    if !(is_pinned || is_managed) || properties.reserved != [0; 53] {
+        return refuse("graph memory is pinned or managed, and reserved bytes are 0");
     }
     if properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
         return Err(call.refuse(NOT_SUPPORTED, "graph memory cannot be exported"));
     }
-    let device = match properties.location.type_ {
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => device_of(call, &properties.location, INVALID_VALUE)?,
-        CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID => return refuse("memory of no location"),
-        _ => return Err(call.refuse(NOT_SUPPORTED, "a graph allocates memory of a device, and of nothing else")),
-    };
+    let device = device_for(call, &properties.location, is_managed)?;
     let mut access = Vec::new();
     for index in 0..given.access_count {
         let granted = given.access.read_at(index)?;
@@ -192,18 +195,32 @@ pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, place: Place<'_>, gi
     Ok(NodeWork::Alloc(Arc::new(node)))
 }
 
+/// The device of an allocation's location.
+fn device_for(call: &Call<'_>, location: &CUmemLocation, is_managed: bool) -> Status<u16> {
+    type L = CUmemLocationType;
+    let is_node = u32::try_from(location.id()).is_ok_and(|node| node < call.core().topology.numa_nodes);
+    match location.type_ {
+        L::CU_MEM_LOCATION_TYPE_DEVICE => device_of(call, location, INVALID_VALUE),
+        L::CU_MEM_LOCATION_TYPE_HOST_NUMA if !is_node => {
+            Err(call.refuse(INVALID_VALUE, format!("there is no NUMA node {}", location.id())))
+        }
+        L::CU_MEM_LOCATION_TYPE_INVALID | L::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT if !is_managed => {
+            Err(call.refuse(INVALID_VALUE, format!("location type {} is none of pinned memory", location.type_.0)))
+        }
+        _ => Err(call.refuse(NOT_SUPPORTED, "a graph allocates memory of a device, and of nothing else")),
+    }
+}
+
 fn device_of(call: &Call<'_>, location: &CUmemLocation, otherwise: CUresult) -> Status<u16> {
     let device = u16::try_from(location.id()).ok();
     let device = device.filter(|device| usize::from(*device) < call.core().topology.devices.len());
     device.ok_or_else(|| call.refuse(otherwise, format!("there is no device {}", location.id())))
 }
 
-/// The free of an allocation of a graph.
-pub(super) fn free(call: &Call<'_>, world: &mut Guard<'_>, address: CUdeviceptr) -> Status<NodeWork> {
-    if !world.graphs_mut().memory.free(address) {
-        let reason = format!("{address:#x} is no memory of an allocation node, or a node frees it already");
-        return Err(call.refuse(INVALID_VALUE, reason));
-    }
+/// The free of an allocation of a graph, which may be another.
+pub(super) fn free(call: &Call<'_>, world: &Guard<'_>, graph: GraphHandle, address: CUdeviceptr) -> Status<NodeWork> {
+    let found = world.graphs().memory.check_free(address, graph);
+    found.map_err(|reason| call.refuse(INVALID_VALUE, format!("{address:#x} {reason}")))?;
     Ok(NodeWork::Free(address))
 }
 

@@ -107,9 +107,9 @@ fn allocate_in_graph(
 /// A free on a captured stream becomes a node, if a node allocated the memory.
 fn free_in_graph(call: &Call<'_>, mut world: Guard<'_>, address: u64, queue: QueueId) -> Status {
     call.capturing(&world, queue)?;
-    if !world.graphs_mut().memory.free(address) {
-        return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not the start of memory that a graph has")));
-    }
+    let Some((_, sequence)) = world.captures().of(queue) else { return Err(INVALID_VALUE) };
+    let found = world.graphs().memory.check_free(address, sequence.graph);
+    found.map_err(|reason| call.refuse(INVALID_VALUE, format!("{address:#x} {reason}")))?;
     call.capture_node(&mut world, queue, NodeWork::Free(address))
 }
 

@@ -109,6 +109,11 @@ impl Executable {
         self.foreign_frees = those(|allocated, freed| allocated < freed);
     }
 
+    /// The addresses of memory that its nodes allocate or free, each once.
+    pub(crate) fn addresses(&self) -> Vec<u64> {
+        self.allocated.iter().chain(&self.foreign_frees).copied().collect()
+    }
+
     pub(crate) fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }

@@ -101,7 +101,7 @@ impl Graphs {
             condition.node = Some(node);
         }
         if let Some(address) = freed {
-            self.note_free(address, node);
+            self.memory.note_free(address, graph, node);
         }
         let found = self.graphs.get_mut(graph)?;
         found.nodes.push(Some(node));

@@ -4,13 +4,16 @@
 //! with memory. Until then only nodes of graphs can use them: every other call treats them as invalid.
 //!
 //! Each graph has addresses of its own, in granules. An allocation that comes behind the free of another in
-//! the same graph can have the same address.
+//! the same graph can have the same address. Another graph gets an address only when no node, no executable and
+//! no allocation has it any more.
 //!
 //! The memory behind them is the device's. It is charged in whole granules when a launch needs more than any
 //! before, and stays charged until it is trimmed; launches that do not run at once share it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
+
+use smallvec::SmallVec;
 
 use super::Graphs;
 use crate::ffi::handle::{GraphHandle, NodeHandle};
@@ -46,11 +49,11 @@ struct Taken {
     bytes: u64,
     /// The graph of the first node that has the address.
     graph: GraphHandle,
-    /// A free node exists for the newest allocation.
-    is_freed: bool,
-    /// The newest free node of the address, once it has been added.
+    /// The graph's own free node for the newest allocation.
     freed_by: Option<NodeHandle>,
-    /// The number of nodes that have the address.
+    /// Other graphs that have had a free node for it.
+    freed_elsewhere: SmallVec<[GraphHandle; 1]>,
+    /// The number of nodes and executables that allocate or free it, and 1 more while memory is allocated.
     holders: u32,
 }
 
@@ -156,37 +159,67 @@ impl GraphMemory {
         if addresses.window.is_none() {
             addresses.window = Some(Window::new(most.checked_mul(WINDOWS)?).ok()?);
         }
-        let is_free = |taken: &Taken| taken.freed_by.is_some_and(&is_before) && taken.is_freed;
+        let is_free = |taken: &Taken| taken.freed_by.is_some_and(&is_before);
         let mut own = addresses.taken.iter_mut().filter(|(_, taken)| taken.graph == graph);
         if let Some((address, taken)) =
             own.find(|(_, taken)| is_free(taken) && taken.bytes.next_multiple_of(GRAIN) >= len)
         {
-            (taken.is_freed, taken.freed_by) = (false, None);
+            taken.freed_by = None;
             taken.holders += 1;
             return Some(*address);
         }
         let start = addresses.room_for(graph, len)?;
-        addresses.taken.insert(start, Taken { bytes, graph, is_freed: false, freed_by: None, holders: 1 });
+        let (freed_by, freed_elsewhere) = (None, SmallVec::new());
+        addresses.taken.insert(start, Taken { bytes, graph, freed_by, freed_elsewhere, holders: 1 });
         Some(start)
     }
 
-    /// A node frees an allocation.
-    fn freed_by(&mut self, address: u64, node: NodeHandle) {
-        if let Some(taken) = self.taken(address) {
-            (taken.is_freed, taken.freed_by) = (true, Some(node));
+    /// A node of a graph frees an allocation.
+    pub(super) fn note_free(&mut self, address: u64, graph: GraphHandle, node: NodeHandle) {
+        let Some(taken) = self.taken_mut(address) else { return };
+        taken.holders += 1;
+        match taken.graph == graph {
+            true => taken.freed_by = Some(node),
+            false => taken.freed_elsewhere.push(graph),
         }
     }
 
-    fn taken(&mut self, address: u64) -> Option<&mut Taken> {
+    fn taken(&self, address: u64) -> Option<&Taken> {
+        self.devices.iter().find_map(|device| device.taken.get(&address))
+    }
+
+    fn taken_mut(&mut self, address: u64) -> Option<&mut Taken> {
         self.devices.iter_mut().find_map(|device| device.taken.get_mut(&address))
     }
 
-    /// Marks an allocation as freed by a node; `false` if it already was.
-    pub(crate) fn free(&mut self, address: u64) -> bool {
-        self.taken(address).is_some_and(|taken| !std::mem::replace(&mut taken.is_freed, true))
+    /// Refuses a free node for an allocation, with the reason. Each graph may free it once, but a graph whose own
+    /// allocation it is only if no other does, and no other if that graph does.
+    pub(crate) fn check_free(&self, address: u64, graph: GraphHandle) -> Result<(), &'static str> {
+        let taken = self.taken(address).ok_or("is not the start of memory that a graph allocates")?;
+        if taken.freed_by.is_some() {
+            return Err("is freed by the graph that allocates it");
+        }
+        match taken.graph == graph {
+            true if !taken.freed_elsewhere.is_empty() => Err("is freed by another graph"),
+            false if taken.freed_elsewhere.contains(&graph) => Err("is freed by the graph already"),
+            _ => Ok(()),
+        }
     }
 
-    /// A node gives up the addresses of an allocation; the last one releases them.
+    /// `true` if bytes belong to an allocation that its own graph frees.
+    pub(crate) fn is_temporary(&self, address: u64) -> bool {
+        let mut before = self.devices.iter().filter_map(|device| device.taken.range(..=address).next_back());
+        before.any(|(base, taken)| address - base < taken.bytes && taken.freed_by.is_some())
+    }
+
+    /// An executable, or the allocation of a launch, has the addresses from now on, too.
+    pub(crate) fn hold(&mut self, address: u64) {
+        if let Some(taken) = self.taken_mut(address) {
+            taken.holders += 1;
+        }
+    }
+
+    /// A node, an executable or the end of an allocation gives up the addresses; the last one releases them.
     pub(crate) fn forget(&mut self, address: u64) {
         for device in &mut self.devices {
             if let Some(taken) = device.taken.get_mut(&address) {
@@ -235,10 +268,5 @@ impl Graphs {
         let is_reusing = self.graphs.get(graph).is_some_and(|graph| graph.memory_nodes > 1);
         let before = if is_reusing { self.ancestry(before) } else { BTreeSet::new() };
         self.memory.take((graph, device), bytes, most, |node| before.contains(&node))
-    }
-
-    /// Notes which node frees an allocation.
-    pub(super) fn note_free(&mut self, address: u64, node: NodeHandle) {
-        self.memory.freed_by(address, node);
     }
 }

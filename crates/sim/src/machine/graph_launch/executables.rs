@@ -15,9 +15,10 @@ impl World {
     pub(crate) fn instantiate(&mut self, graph: GraphHandle, flags: u64) -> Option<ExecutableHandle> {
         let id = self.graphs.next_id();
         let executable = Executable::new(&self.graphs, graph, id, flags);
-        let references = Arc::clone(&executable.references);
+        let (references, addresses) = (Arc::clone(&executable.references), executable.addresses());
         let handle = self.graphs.executables.insert(executable)?;
         self.graphs.retain_references(&references.0);
+        addresses.iter().for_each(|address| self.graphs.memory.hold(*address));
         Some(handle)
     }
 
@@ -29,6 +30,7 @@ impl World {
         let Some(executable) = self.graphs.executables.remove(handle) else { return };
         executable.queues.iter().for_each(|(_, queue)| self.engine.retire_queue(*queue));
         executable.chains.iter().for_each(|chain| self.engine.timelines.end(chain));
+        executable.addresses().iter().for_each(|address| self.graphs.memory.forget(*address));
         self.drop_references(executable.references);
         if self.engine.mode() == Mode::Threads && !self.graphs.ended.is_empty() {
             let ended = std::mem::take(&mut self.graphs.ended);
@@ -63,12 +65,15 @@ impl World {
     pub(crate) fn update_executable(&mut self, handle: ExecutableHandle, graph: GraphHandle, pairs: &Pairs) {
         let Some(found) = self.graphs.executables.get(handle) else { return };
         let renewal = Executable::new(&self.graphs, graph, found.id, found.flags);
+        let given_up = found.addresses();
         self.graphs.retain_references(&renewal.references.0);
+        renewal.addresses().iter().for_each(|address| self.graphs.memory.hold(*address));
         let works = self.graphs.works_of(pairs);
         let found = self.graphs.executables.get_mut(handle);
         if let Some(old) = found.map(|found| found.renew(works, renewal)) {
             self.drop_references(old);
         }
+        given_up.iter().for_each(|address| self.graphs.memory.forget(*address));
     }
 
     /// Lets go of references, which are released when no launch in flight holds them.

@@ -6,6 +6,7 @@ use warploom_sys::types::CUmemAccess_flags;
 
 use crate::ffi::handle::ExecutableHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
 use crate::machine::graph::{AUTO_FREE, AllocNode, Executable};
 use crate::machine::pool::Freed;
 use crate::machine::world::{Work, World};
@@ -45,6 +46,7 @@ impl World {
             return Err(OUT_OF_MEMORY);
         }
         memory.allocated(address, bytes, missing);
+        self.graphs.memory.hold(address);
         Ok(host)
     }
 
@@ -65,20 +67,24 @@ impl World {
         let (device, bytes) = (block.device, *size);
         self.memory.remove(address);
         self.graphs.memory.device_mut(device)?.freed(address, bytes);
+        self.graphs.memory.forget(address);
         Some(())
     }
 
     /// Refuses a launch whose nodes would allocate live memory again, or free memory that is not allocated.
-    pub(super) fn check_memory(&self, executable: &Executable) -> Status {
-        let is_there = |address: &u64| self.memory.at(*address).is_some();
+    pub(super) fn check_memory(&self, call: &Call<'_>, executable: &Executable) -> Status {
+        let is_there = |address: &&u64| self.memory.at(**address).is_some();
         let frees_leftovers = executable.flags & AUTO_FREE != 0;
-        let is_leftover = |address: &u64| frees_leftovers && executable.unfreed.contains(address);
-        let is_double = |address: &u64| is_there(address) && !is_leftover(address);
-        let is_missing = |address: &u64| !is_there(address);
-        match executable.allocated.iter().any(is_double) || executable.foreign_frees.iter().any(is_missing) {
-            true => Err(INVALID_VALUE),
-            false => Ok(()),
+        let is_leftover = |address: &&u64| frees_leftovers && executable.unfreed.contains(*address);
+        if let Some(address) = executable.allocated.iter().find(|address| is_there(address) && !is_leftover(address)) {
+            let reason = format!("memory that the graph allocates, at {address:#x}, is not free yet");
+            return Err(call.refuse(INVALID_VALUE, reason));
         }
+        if let Some(address) = executable.foreign_frees.iter().find(|address| !is_there(address)) {
+            let reason = format!("memory that the graph frees, at {address:#x}, is not allocated");
+            return Err(call.refuse(INVALID_VALUE, reason));
+        }
+        Ok(())
     }
 
     /// Frees the memory that the previous launch of an executable has left allocated.

@@ -31,6 +31,7 @@ use self::order::{Chains, StepOrder};
 use self::shared::Launch;
 use crate::ffi::handle::{ContextHandle, ExecutableHandle};
 use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::call::Call;
 use crate::machine::graph::{NodeWork, Plan};
 use crate::machine::stream::{NON_BLOCKING, Traits};
 use crate::machine::world::{Work, World};
@@ -40,6 +41,7 @@ impl World {
     /// Enqueues a launch of an executable on a stream. Returns the op of its end.
     pub(crate) fn launch_graph(
         &mut self,
+        call: &Call<'_>,
         queue: QueueId,
         handle: ExecutableHandle,
         kernels: Arc<dyn StartsKernels>,
@@ -49,7 +51,7 @@ impl World {
         let (references, defaults) = (Arc::clone(&executable.references), Arc::clone(&executable.defaults));
         let conditions = Arc::clone(&executable.conditions);
         self.healthy(self.engine.queue(queue).owner.context)?;
-        self.check_memory(executable)?;
+        self.check_memory(call, executable)?;
         let others = self.queues_for(queue, handle, &plan)?;
         if self.checker.fails_calls() {
             self.add_after(queue, last.as_slice(), Work::Join)?;
