@@ -203,6 +203,29 @@ driver_tests! {
         executable.run()?;
     }
 
+    /// Memory that a graph allocates and frees is filled by its own nodes alone; that of graphs that do not free it
+    /// is filled by any.
+    fn temporary_memory_is_filled_by_its_own_graph(driver) {
+        let stage = Stage::new(driver)?;
+        let (own, left, other) = (stage.graph()?, stage.graph()?, stage.graph()?);
+        let ((temporary, last), (kept, _)) = (allocate(&stage, &own, 7)?, allocate(&stage, &left, 7)?);
+        free(driver, &own, temporary, &[last])?;
+        let at = |dst| CUDA_MEMSET_NODE_PARAMS { dst, ..stage.fill(0, 1, BYTES) };
+        let context = stage.context();
+        let mut node = null_mut();
+        answers!(
+            driver.cuGraphAddMemsetNode(&mut node, other.raw, null(), 0, &at(temporary), context),
+            CUDA_ERROR_INVALID_VALUE
+        );
+        other.fill(&at(kept), context, &[])?;
+        own.fill(&at(temporary), context, &[])?;
+        let fill = other.fill(&stage.fill(0, 1, BYTES), context, &[])?;
+        let executable = other.instantiate()?;
+        let set = |dst| call!(driver.cuGraphExecMemsetNodeSetParams(executable.raw, fill, &at(dst), context));
+        assert_eq!(code_of(set(temporary)), CUresult::CUDA_ERROR_INVALID_VALUE);
+        set(kept)?;
+    }
+
     /// A graph takes managed memory of a device, and allocates plain device memory.
     fn managed_memory_of_a_graph_is_the_devices(driver) {
         let stage = Stage::new(driver)?;

@@ -23,6 +23,18 @@ fn object(driver: &Driver, ends: &AtomicU32, references: u32) -> TestResult<CUus
     Ok(object)
 }
 
+/// `true` if an object has ended, or ends soon: the driver runs the destructors of executables' objects later, on
+/// a thread of its own.
+fn ends_soon(ends: &AtomicU32) -> bool {
+    (0..200).any(|_| {
+        let has_ended = ends.load(Ordering::SeqCst) == 1;
+        if !has_ended {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        has_ended
+    })
+}
+
 driver_tests! {
     fn an_object_ends_with_its_last_reference(driver) {
         let ends = AtomicU32::new(0);
@@ -81,14 +93,45 @@ driver_tests! {
         drop(other);
         assert_eq!(second.load(Ordering::SeqCst), 0);
         call!(driver.cuGraphExecDestroy(executable))?;
-        // The driver runs the destructor later, on a thread of its own.
-        for _ in 0..200 {
-            if second.load(Ordering::SeqCst) == 1 {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        assert_eq!(second.load(Ordering::SeqCst), 1);
+        assert!(ends_soon(&second));
+    }
+
+    /// The objects of the child's graph, and of those inside it, are replaced; those of the graph around it stay.
+    fn an_executable_takes_the_references_of_a_graph_that_updates_a_child(driver) {
+        let stage = Stage::new(driver)?;
+        let counts: [AtomicU32; 5] = Default::default();
+        let [root, old, old_inner, new, new_inner] = &counts;
+        let owning = |ends| -> TestResult<_> {
+            let graph = stage.graph()?;
+            call!(driver.cuGraphRetainUserObject(graph.raw, object(driver, ends, 1)?, 1, 1))?;
+            Ok(graph)
+        };
+        let nested = |outer, inner| -> TestResult<_> {
+            let (outer, inner) = (owning(outer)?, owning(inner)?);
+            inner.empty(&[])?;
+            outer.child(inner.raw, &[])?;
+            Ok(outer)
+        };
+        let (graph, replacement, longer) = (owning(root)?, nested(new, new_inner)?, stage.graph()?);
+        let child = graph.child(nested(old, old_inner)?.raw, &[])?;
+        let executable = graph.instantiate()?;
+        longer.empty(&[])?;
+        answers!(
+            driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, longer.raw),
+            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+        );
+        executable.run()?;
+        call!(driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, replacement.raw))?;
+        drop(replacement);
+        let ended = || counts.each_ref().map(|count| count.load(Ordering::SeqCst));
+        assert_eq!(ended(), [0, 0, 0, 0, 0], "the definition has the old ones, and the executable the new");
+        drop(graph);
+        assert!(ends_soon(old) && ends_soon(old_inner));
+        assert_eq!(ended(), [0, 1, 1, 0, 0]);
+        executable.run()?;
+        drop(executable);
+        assert!(ends_soon(root) && ends_soon(new) && ends_soon(new_inner));
+        assert_eq!(ended(), [1; 5]);
     }
 
     fn a_capture_that_fails_ends_the_objects_of_its_graph(driver) {

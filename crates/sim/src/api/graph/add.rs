@@ -41,7 +41,7 @@ fn add(
     graph: Ptr<CUgraph_st>,
     dependencies: Dependencies,
     kind: Kind,
-    work: impl FnOnce(&mut Guard<'_>, Place<'_>) -> Status<NodeWork>,
+    made: impl FnOnce(&mut Guard<'_>, Place<'_>) -> Status<NodeWork>,
 ) -> Status<NodeWork> {
     out.required()?;
     let mut world = call.world();
@@ -58,7 +58,8 @@ fn add(
     if world.graphs().nodes.is_full() {
         return Err(is_full());
     }
-    let work = work(&mut world, Place { graph, edges: &edges })?;
+    let work = made(&mut world, Place { graph, edges: &edges })?;
+    work::check_fill(call, &world, graph, &work)?;
     let node = world.graphs_mut().add(graph, edges, work.clone()).ok_or_else(is_full)?;
     out.write(node.as_raw())?;
     Ok(work)

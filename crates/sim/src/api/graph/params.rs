@@ -29,18 +29,19 @@ pub(super) fn other_kind(call: &Call<'_>) -> CUresult {
     call.refuse(INVALID_VALUE, "the node is of another kind")
 }
 
-/// Gives a node other work. `work` gets the present one and refuses that of another kind.
+/// Gives a node other work. `made` gets the present one and refuses that of another kind.
 fn set(
     call: &Call<'_>,
     node: Ptr<CUgraphNode_st>,
-    work: impl FnOnce(&mut Guard<'_>, NodeHandle, &NodeWork) -> Status<NodeWork>,
+    made: impl FnOnce(&mut Guard<'_>, NodeHandle, &NodeWork) -> Status<NodeWork>,
 ) -> Status {
     let mut world = call.world();
     let (handle, found) = named_node(call, &world, node)?;
     let (old, graph) = (found.work.clone(), found.graph);
     world.graph_changes(graph);
     call.set_feeds_graph(true);
-    let new = work(&mut world, handle, &old)?;
+    let new = made(&mut world, handle, &old)?;
+    work::check_fill(call, &world, graph, &new)?;
     if let Some(old) = world.graphs_mut().replace_work(handle, new) {
         world.forget_work(&old);
     }

@@ -80,21 +80,24 @@ fn refuse(call: &Call<'_>, difference: &Difference) -> CUresult {
     call.refuse(FAILURE, format!("the graph is too different: result {}, node {node:?}", result.0))
 }
 
-/// Gives a node of an executable other work. `work` gets the present one, and refuses that of another kind.
+/// Gives a node of an executable other work. `made` gets the present one, and refuses that of another kind.
 fn set(
     call: &Call<'_>,
     raw: Ptr<CUgraphExec_st>,
     node: Ptr<CUgraphNode_st>,
-    work: impl FnOnce(&mut Guard<'_>, &NodeWork) -> Status<NodeWork>,
+    made: impl FnOnce(&mut Guard<'_>, &NodeWork) -> Status<NodeWork>,
 ) -> Status {
     let mut world = call.world();
     let handle = named_executable(call, &world, raw)?;
     let (node, _) = named_node(call, &world, node)?;
     let found = world.graphs().executables.get(handle);
     let old = found.and_then(|found| found.work(node)).cloned().ok_or_else(|| absent(call))?;
-    let flags = found.map_or(0, |found| found.flags);
+    let (flags, graph) = (found.map_or(0, |found| found.flags), found.map(|found| found.graph));
     call.set_feeds_graph(true);
-    let new = work(&mut world, &old)?;
+    let new = made(&mut world, &old)?;
+    if let Some(graph) = graph {
+        work::check_fill(call, &world, graph, &new)?;
+    }
     if let Some(change) = new.obstacle(&old, flags) {
         let reason = format!("an executable graph cannot take over this change of the node: result {}", change.0);
         return Err(call.refuse(INVALID_VALUE, reason));
@@ -204,7 +207,6 @@ pub(crate) fn cuGraphExecBatchMemOpNodeSetParams(
     })
 }
 
-/// Only the work of the child's nodes changes; the executable takes no references to user objects.
 pub(crate) fn cuGraphExecChildGraphNodeSetParams(
     call: &Call<'_>,
     raw: Ptr<CUgraphExec_st>,
@@ -233,10 +235,10 @@ fn update_child(
     let outline = executable.outline().child(node).ok_or_else(|| absent(call))?;
     let pairs = outline.pair(graphs, child).and_then(|pairs| executable.check_pairs(graphs, &pairs).map(|()| pairs));
     let pairs = pairs.map_err(|difference| refuse(call, &difference))?;
-    let works = graphs.works_of(&pairs);
-    if let Some(found) = world.graphs_mut().executables.get_mut(handle) {
-        found.take_over(works);
-    }
+    let inner = graphs.nodes.get(node).and_then(|node| node.work.graphs().first().copied());
+    let inside = inner.map(|inner| graphs.all_in(inner)).unwrap_or_default();
+    world.update_child(handle, &inside, child, &pairs);
+    call.run_destructors(world);
     Ok(())
 }
 

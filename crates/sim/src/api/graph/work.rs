@@ -109,6 +109,17 @@ pub(super) fn fill(
     Ok(NodeWork::Memory(Arc::new(MemoryNode { op, given: Some(Given::Fill(given)), context })))
 }
 
+/// Refuses a fill of memory that another graph allocates and frees.
+pub(super) fn check_fill(call: &Call<'_>, world: &Guard<'_>, graph: GraphHandle, work: &NodeWork) -> Status {
+    match world.graphs().foreign_fill(work, graph) {
+        Some(address) => {
+            Err(call
+                .refuse(INVALID_VALUE, format!("memory at {address:#x} is there in launches of another graph only")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// A host function.
 pub(super) fn host(call: &Call<'_>, given: &CUDA_HOST_NODE_PARAMS) -> Status<NodeWork> {
     if given.fn_.is_none() {

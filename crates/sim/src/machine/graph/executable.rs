@@ -50,7 +50,26 @@ pub(crate) struct Executable {
 
 /// References to user objects, which the executable and its launches hold together.
 #[derive(Default)]
-pub(crate) struct References(pub(crate) Vec<(UserObjectHandle, u32)>);
+pub(crate) struct References {
+    pub(crate) objects: Vec<(UserObjectHandle, u32)>,
+    /// The graph of the definition that each of them is of: the root, or the graph inside a child graph node.
+    graphs: Vec<GraphHandle>,
+}
+
+impl References {
+    /// Adds the references of a graph of the definition.
+    pub(crate) fn add(&mut self, graph: GraphHandle, objects: impl IntoIterator<Item = (UserObjectHandle, u32)>) {
+        self.objects.extend(objects);
+        self.graphs.resize(self.objects.len(), graph);
+    }
+
+    /// These references, but for those of some graphs.
+    fn without(&self, gone: &[GraphHandle]) -> Self {
+        let kept = self.objects.iter().zip(&self.graphs).filter(|(_, graph)| !gone.contains(graph));
+        let (objects, graphs) = kept.map(|(object, graph)| (*object, *graph)).unzip();
+        Self { objects, graphs }
+    }
+}
 
 impl Object for Executable {
     type Kind = kind::Executable;
@@ -60,7 +79,7 @@ impl Executable {
     /// An executable of a graph as it is now.
     pub(crate) fn new(graphs: &Graphs, graph: GraphHandle, id: u32, flags: u64) -> Self {
         let plan = Plan::new(graphs, graph);
-        let references = Arc::new(References(graphs.references_of(graph)));
+        let references = Arc::new(graphs.references_of(graph));
         let mut executable = Self {
             id,
             graph,
@@ -125,6 +144,16 @@ impl Executable {
         (self.conditions, self.defaults, self.allocated) = (other.conditions, other.defaults, other.allocated);
         (self.unfreed, self.foreign_frees) = (other.unfreed, other.foreign_frees);
         std::mem::replace(&mut self.references, other.references)
+    }
+
+    /// The references that it has when a child graph node, with these graphs inside, takes over those of another
+    /// graph.
+    pub(crate) fn references_with(&self, inside: &[GraphHandle], other: References) -> References {
+        let mut references = self.references.without(inside);
+        if let Some(inner) = inside.first() {
+            references.add(*inner, other.objects);
+        }
+        references
     }
 
     /// The outline of its definition.

@@ -163,6 +163,15 @@ impl Graphs {
         nodes.filter_map(|handle| Some((handle, self.nodes.get(handle)?)))
     }
 
+    /// The outermost graph that a graph is inside of; itself if it is in none, or gone.
+    pub(crate) fn root_of(&self, mut graph: GraphHandle) -> GraphHandle {
+        let outer = |graph| self.nodes.get(self.graphs.get(graph)?.owner?).map(|node| node.graph);
+        while let Some(found) = outer(graph) {
+            graph = found;
+        }
+        graph
+    }
+
     /// A graph and all graphs inside it, each before those inside it.
     pub(crate) fn all_in(&self, graph: GraphHandle) -> Vec<GraphHandle> {
         let mut all = vec![graph];

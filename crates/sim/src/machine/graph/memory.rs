@@ -206,10 +206,11 @@ impl GraphMemory {
         }
     }
 
-    /// `true` if bytes belong to an allocation that its own graph frees.
-    pub(crate) fn is_temporary(&self, address: u64) -> bool {
+    /// The graph that allocates and frees the memory at an address, if one does both.
+    pub(super) fn owner_of_temporary(&self, address: u64) -> Option<GraphHandle> {
         let mut before = self.devices.iter().filter_map(|device| device.taken.range(..=address).next_back());
-        before.any(|(base, taken)| address - base < taken.bytes && taken.freed_by.is_some())
+        let found = before.find(|(base, taken)| address - *base < taken.bytes);
+        found.filter(|(_, taken)| taken.freed_by.is_some()).map(|(_, taken)| taken.graph)
     }
 
     /// An executable, or the allocation of a launch, has the addresses from now on, too.

@@ -2,7 +2,7 @@
 
 use warploom_sys::types::CUgraphExecUpdateResult;
 
-use super::{Difference, Executable, Given, GraphMemory, Graphs, MemoryNode, NodeWork, Pairs};
+use super::{Difference, Executable, Given, Graphs, MemoryNode, NodeWork, Pairs};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
 use crate::memory::{MemoryOp, Side};
 
@@ -95,19 +95,19 @@ impl NodeWork {
     }
 }
 
-impl GraphMemory {
-    /// The reason why a copy or fill cannot be taken over because of its addresses: it uses memory that its own
-    /// graph allocates and frees, and the work before used other.
-    fn obstacle(&self, old: &NodeWork, new: &NodeWork) -> Option<Change> {
-        let (NodeWork::Memory(old), NodeWork::Memory(new)) = (old, new) else { return None };
-        let (old, new) = (old.op.addresses(), new.op.addresses());
-        let mut pairs = old.into_iter().flatten().zip(new.into_iter().flatten());
-        let is_moved = pairs.any(|(old, new)| old != new && self.is_temporary(new));
-        is_moved.then_some(Change::CU_GRAPH_EXEC_UPDATE_ERROR)
-    }
-}
-
 impl Graphs {
+    /// The address of a fill of memory that another graph allocates and frees: then its nodes alone can fill it.
+    pub(crate) fn foreign_fill(&self, work: &NodeWork, graph: GraphHandle) -> Option<u64> {
+        let NodeWork::Memory(memory) = work else { return None };
+        let to = match &memory.op {
+            MemoryOp::Fill { to, .. } => to.address(),
+            MemoryOp::FillRows(fill) => fill.to.address(),
+            _ => return None,
+        };
+        let owner = self.memory.owner_of_temporary(to)?;
+        (self.root_of(owner) != self.root_of(graph)).then_some(to)
+    }
+
     /// The work that an executable takes over from paired nodes.
     pub(crate) fn works_of(&self, pairs: &Pairs) -> Vec<(NodeHandle, NodeWork)> {
         pairs.iter().filter_map(|(old, new)| Some((*old, self.nodes.get(*new)?.work.clone()))).collect()
@@ -126,8 +126,9 @@ impl Executable {
     pub(crate) fn check_pairs(&self, graphs: &Graphs, pairs: &Pairs) -> Result<(), Difference> {
         for (old, new) in pairs {
             let (Some(old), Some(node)) = (self.work(*old), graphs.nodes.get(*new)) else { continue };
-            let change = node.work.obstacle(old, self.flags).or_else(|| graphs.memory.obstacle(old, &node.work));
-            if let Some(change) = change {
+            let foreign = || graphs.foreign_fill(&node.work, self.graph);
+            let refused = || foreign().map(|_| Change::CU_GRAPH_EXEC_UPDATE_ERROR);
+            if let Some(change) = node.work.obstacle(old, self.flags).or_else(refused) {
                 return Err(Difference::new(change, Some(*new)));
             }
         }

@@ -3,7 +3,7 @@
 //! The program and graphs hold references to a user object. When the last one is released, the object's
 //! destructor runs on the thread that released it.
 
-use super::Graphs;
+use super::{Graphs, References};
 use crate::ffi::handle::{GraphHandle, UserObjectHandle, kind};
 use crate::machine::destructor::Destructor;
 use crate::machine::objects::Object;
@@ -22,9 +22,13 @@ impl Object for UserObject {
 
 impl Graphs {
     /// The references of a graph and of all graphs inside it.
-    pub(crate) fn references_of(&self, graph: GraphHandle) -> Vec<(UserObjectHandle, u32)> {
-        let graphs = self.all_in(graph).into_iter().filter_map(|graph| self.graphs.get(graph));
-        graphs.flat_map(|graph| graph.user_objects.iter().map(|(object, count)| (*object, *count))).collect()
+    pub(crate) fn references_of(&self, graph: GraphHandle) -> References {
+        let mut references = References::default();
+        for graph in self.all_in(graph) {
+            let objects = self.graphs.get(graph).into_iter().flat_map(|found| &found.user_objects);
+            references.add(graph, objects.map(|(object, count)| (*object, *count)));
+        }
+        references
     }
 
     /// Adds references of graphs to user objects.

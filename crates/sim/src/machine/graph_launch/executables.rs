@@ -17,7 +17,7 @@ impl World {
         let executable = Executable::new(&self.graphs, graph, id, flags);
         let (references, addresses) = (Arc::clone(&executable.references), executable.addresses());
         let handle = self.graphs.executables.insert(executable)?;
-        self.graphs.retain_references(&references.0);
+        self.graphs.retain_references(&references.objects);
         addresses.iter().for_each(|address| self.graphs.memory.hold(*address));
         Some(handle)
     }
@@ -50,7 +50,7 @@ impl World {
     pub(super) fn launch_releases(&mut self, references: Arc<References>) {
         // Otherwise the executable holds them, or a later launch.
         let Some(references) = Arc::into_inner(references) else { return };
-        let ended = self.graphs.release_references(&references.0);
+        let ended = self.graphs.release_references(&references.objects);
         if ended.is_empty() {
             return;
         }
@@ -66,7 +66,7 @@ impl World {
         let Some(found) = self.graphs.executables.get(handle) else { return };
         let renewal = Executable::new(&self.graphs, graph, found.id, found.flags);
         let given_up = found.addresses();
-        self.graphs.retain_references(&renewal.references.0);
+        self.graphs.retain_references(&renewal.references.objects);
         renewal.addresses().iter().for_each(|address| self.graphs.memory.hold(*address));
         let works = self.graphs.works_of(pairs);
         let found = self.graphs.executables.get_mut(handle);
@@ -76,10 +76,28 @@ impl World {
         given_up.iter().for_each(|address| self.graphs.memory.forget(*address));
     }
 
+    /// Gives nodes of a child graph the work of another graph's, and the executable that graph's references in
+    /// place of those of the graphs inside the node.
+    pub(crate) fn update_child(
+        &mut self,
+        handle: ExecutableHandle,
+        inside: &[GraphHandle],
+        child: GraphHandle,
+        pairs: &Pairs,
+    ) {
+        let (works, references) = (self.graphs.works_of(pairs), self.graphs.references_of(child));
+        let Some(found) = self.graphs.executables.get_mut(handle) else { return };
+        found.take_over(works);
+        let references = Arc::new(found.references_with(inside, references));
+        let old = std::mem::replace(&mut found.references, Arc::clone(&references));
+        self.graphs.retain_references(&references.objects);
+        self.drop_references(old);
+    }
+
     /// Lets go of references, which are released when no launch in flight holds them.
     fn drop_references(&mut self, references: Arc<References>) {
         if let Some(references) = Arc::into_inner(references) {
-            let ended = self.graphs.release_references(&references.0);
+            let ended = self.graphs.release_references(&references.objects);
             self.graphs.ended.extend(ended);
         }
     }

@@ -85,7 +85,7 @@ impl World {
                 executable.chains = chains;
             }
         }
-        let end: Work = match references.0.is_empty() && !is_traced {
+        let end: Work = match references.objects.is_empty() && !is_traced {
             true => Work::Join,
             false => {
                 let activity = Activity::Graph { executable: id, nodes: plan.steps.len() as u32 };
