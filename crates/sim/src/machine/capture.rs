@@ -51,11 +51,13 @@ impl Branch {
 }
 
 impl Branch {
-    /// Adds dependencies of the next node, each node once.
+    /// Adds dependencies of the next node, each node once. One on a whole node replaces one on a part of it.
     pub(crate) fn depend_on(&mut self, edges: impl IntoIterator<Item = Edge>) {
         for edge in edges {
-            if !self.tips.iter().any(|tip| tip.node == edge.node) {
-                self.tips.push(edge);
+            match self.tips.iter_mut().find(|tip| tip.node == edge.node) {
+                Some(tip) if edge.is_plain() => *tip = edge,
+                Some(_) => {}
+                None => self.tips.push(edge),
             }
         }
     }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use warploom_ptx::Program;
+use warploom_sys::types::CUgraphEdgeData;
 
-use crate::ffi::handle::{ContextHandle, FunctionHandle};
+use crate::ffi::handle::{ContextHandle, EventHandle, FunctionHandle};
 
 /// A checked launch, with the data for its op.
 #[derive(Clone)]
@@ -30,4 +31,33 @@ pub(crate) struct Shape {
     pub(crate) cooperative: bool,
     /// Blocks of a cluster.
     pub(crate) cluster: Option<[u32; 3]>,
+}
+
+/// Attributes that order a launch among other work. They end with the launch; a captured node does not have
+/// them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LaunchOrder {
+    /// The kernel may begin before the kernels that it depends on have ended.
+    pub(crate) overlaps_previous: bool,
+    /// Recorded when the blocks trigger their dependents, or when they begin.
+    pub(crate) programmatic: Option<KernelEvent>,
+    /// Recorded when all blocks have begun.
+    pub(crate) launch_completion: Option<KernelEvent>,
+}
+
+impl LaunchOrder {
+    /// The events that the kernel records.
+    pub(crate) fn events(&self) -> impl Iterator<Item = KernelEvent> {
+        self.programmatic.into_iter().chain(self.launch_completion)
+    }
+}
+
+/// An event that a kernel records while it runs. On this machine it is recorded behind the kernel, a stricter
+/// order.
+#[derive(Clone, Copy)]
+pub(crate) struct KernelEvent {
+    pub(crate) event: EventHandle,
+    pub(crate) flags: i32,
+    /// The data of an edge from the kernel's node to a node that waits for the event.
+    pub(crate) edge: CUgraphEdgeData,
 }

@@ -9,4 +9,5 @@ mod graph;
 mod launch;
 mod memory;
 mod nodes;
+mod programmatic;
 mod support;

@@ -5,8 +5,8 @@ use std::ptr::{null, null_mut};
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{
-    CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUgraphNodeType, CUresult, CUstream, CUstreamCaptureMode,
-    CUstreamCaptureStatus,
+    CUdeviceptr, CUevent, CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphNodeType, CUresult, CUstream,
+    CUstreamCaptureMode, CUstreamCaptureStatus,
 };
 use warploom_testkit::{Primary, TestResult, call, code_of};
 
@@ -27,6 +27,9 @@ pub(crate) const RECORD: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_E
 pub(crate) const ALLOC: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC;
 pub(crate) const FREE: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE;
 pub(crate) const VALUES: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+
+/// The data of an edge: its type, and the ports that it starts from and leads to.
+pub(crate) type EdgeKind = (u8, u8, u8);
 
 /// Bytes of [`Stage::memory`].
 pub(crate) const BYTES: usize = 1 << 20;
@@ -133,6 +136,35 @@ impl<'d> Stage<'d> {
         let tips = unsafe { std::slice::from_raw_parts(nodes, count) };
         Ok(tips.to_vec())
     }
+
+    /// The dependencies of a captured stream's next node, with the data of their edges.
+    pub(crate) fn tips_with_data(&self, stream: CUstream) -> TestResult<Vec<(CUgraphNode, EdgeKind)>> {
+        let (driver, mut status, mut count) = (self.driver, NONE, 0);
+        let (mut nodes, mut data) = (null(), null());
+        call!(driver.cuStreamGetCaptureInfo_v3(
+            stream,
+            &mut status,
+            null_mut(),
+            null_mut(),
+            &mut nodes,
+            &mut data,
+            &mut count
+        ))?;
+        assert_eq!(status, ACTIVE);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        #[expect(unsafe_code, reason = "the driver's own arrays")]
+        // SAFETY: so many nodes and edges are there until the next call on the stream.
+        let (nodes, data) =
+            unsafe { (std::slice::from_raw_parts(nodes, count), std::slice::from_raw_parts(data, count)) };
+        Ok(nodes.iter().copied().zip(data.iter().map(kind_of)).collect())
+    }
+}
+
+fn kind_of(data: &CUgraphEdgeData) -> EdgeKind {
+    assert_eq!(data.reserved, [0; 5]);
+    (data.type_, data.from_port, data.to_port)
 }
 
 impl Drop for Stage<'_> {
@@ -170,6 +202,24 @@ impl Graph<'_> {
             Ok(kind)
         };
         self.nodes()?.iter().map(kind).collect()
+    }
+
+    /// The edges, as pairs of node indices with their data.
+    pub(crate) fn edges_with_data(&self) -> TestResult<Vec<(usize, usize, EdgeKind)>> {
+        let (driver, mut count, nodes) = (self.driver, 0, self.nodes()?);
+        call!(driver.cuGraphGetEdges_v2(self.raw, null_mut(), null_mut(), null_mut(), &mut count))?;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let none = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
+        let (mut from, mut to, mut data) = (vec![null_mut(); count], vec![null_mut(); count], vec![none; count]);
+        let (from_list, to_list) = (from.as_mut_ptr(), to.as_mut_ptr());
+        call!(driver.cuGraphGetEdges_v2(self.raw, from_list, to_list, data.as_mut_ptr(), &mut count))?;
+        let place = |node: &CUgraphNode| nodes.iter().position(|other| other == node).expect("a node of the graph");
+        let ends = from.iter().map(place).zip(to.iter().map(place));
+        let mut edges: Vec<_> = ends.zip(&data).map(|((from, to), data)| (from, to, kind_of(data))).collect();
+        edges.sort_unstable();
+        Ok(edges)
     }
 
     /// The edges, as pairs of node indices.

@@ -175,6 +175,7 @@ fn the_log_says_what_to_do_about_functions_of_device_libraries() -> TestResult {
         ("cudaGetDevice", "libcudadevrt.a"),
         ("cudaLaunchDeviceV2", "launch it from the host"),
         ("__cudaCDP2GetParameterBufferV2", "launch it from the host"),
+        ("cudaGraphLaunch", "not simulated"),
         ("__nv_sinf", "libdevice.10.bc"),
     ] {
         let mut module = null_mut();

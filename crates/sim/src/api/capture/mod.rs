@@ -14,6 +14,7 @@ mod dependencies;
 mod end;
 mod events;
 mod info;
+mod kernels;
 mod safety;
 
 pub(crate) use begin::{cuStreamBeginCapture, cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph};
@@ -27,7 +28,7 @@ pub(crate) use safety::cuThreadExchangeStreamCaptureMode;
 use warploom_engine::{QueueId, Work as _};
 use warploom_sys::types::CUresult;
 
-use crate::ffi::handle::ContextHandle;
+use crate::ffi::handle::{ContextHandle, NodeHandle};
 use crate::ffi::status::{CAPTURE_UNSUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::capture::SequenceId;
@@ -52,6 +53,11 @@ impl Call<'_> {
     /// Adds a node after the last nodes of a captured stream.
     pub(crate) fn capture_node(&self, world: &mut Guard<'_>, queue: QueueId, work: NodeWork) -> Status {
         self.capturing(world, queue)?;
+        self.add_captured(world, queue, work).map(drop)
+    }
+
+    /// Adds a node after the last nodes of a stream whose capture is valid.
+    fn add_captured(&self, world: &mut Guard<'_>, queue: QueueId, work: NodeWork) -> Status<NodeHandle> {
         world.add_node(queue, work).ok_or_else(|| self.refuse(OUT_OF_MEMORY, "there are as many nodes as handles"))
     }
 
@@ -129,17 +135,14 @@ impl World {
         self.captured_in(|other| other.owner.context == context && !other.owner.traits.is_non_blocking())
     }
 
-    fn add_node(&mut self, queue: QueueId, work: NodeWork) -> Option<()> {
+    fn add_node(&mut self, queue: QueueId, work: NodeWork) -> Option<NodeHandle> {
         let (captures, graphs) = self.captures_and_graphs();
         let (_, sequence) = captures.of(queue)?;
         let graph = sequence.graph;
         let branch = captures.branches.get_mut(&queue)?;
-        // Only a kernel can begin before a kernel that it depends on has ended.
-        let is_kernel = matches!(work, NodeWork::Kernel(_));
-        let edge = |tip: Edge| if is_kernel || tip.data.type_ == 0 { tip } else { Edge::plain(tip.node) };
-        let dependencies = branch.tips.drain(..).map(edge).collect();
+        let dependencies = branch.tips.drain(..).collect();
         let node = graphs.add(graph, dependencies, work)?;
         branch.tips.push(Edge::plain(node));
-        Some(())
+        Some(node)
     }
 }

@@ -9,7 +9,9 @@ mod record;
 
 pub(crate) use elapsed::{cuEventElapsedTime, cuEventElapsedTime_v2};
 pub(crate) use lifecycle::{DISABLE_TIMING, INTERPROCESS, cuEventCreate, cuEventDestroy_v2};
-pub(crate) use record::{cuEventQuery, cuEventRecord, cuEventRecordWithFlags, cuEventSynchronize};
+pub(crate) use record::{
+    EXTERNAL, cuEventQuery, cuEventRecord, cuEventRecordWithFlags, cuEventSynchronize, record_after_work,
+};
 
 use warploom_sys::types::CUresult;
 

@@ -4,6 +4,7 @@
 use std::ffi::c_uint;
 use std::sync::atomic::Ordering;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
 use super::find;
@@ -11,6 +12,7 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, OUT_OF_RESOURCES, Status};
 use crate::machine::call::Call;
+use crate::machine::core::Guard;
 use crate::machine::event::Event;
 use crate::machine::world::World;
 
@@ -33,25 +35,35 @@ fn record(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>, is_
         let reason = "an external record is a node of a captured graph, and the stream is not captured";
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
-    call.check_legacy(&mut world, queue)?;
+    record_after_work(call, &mut world, (queue, stream), handle)
+}
+
+/// Records an event behind all work of a stream that is not captured.
+pub(crate) fn record_after_work(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    (queue, stream): (QueueId, Ptr<CUstream_st>),
+    handle: EventHandle,
+) -> Status {
+    call.check_legacy(world, queue)?;
     match world.record_event(queue, handle) {
         Err(OUT_OF_RESOURCES) => {
             // As many records are in flight as other processes can see; the oldest are waited for.
             let pending = world.events().get(handle).and_then(|event| event.record?.op);
-            call.wait(&mut world, pending.as_slice())?;
-            let queue = call.queue(&mut world, stream)?;
+            call.wait(world, pending.as_slice())?;
+            let queue = call.queue(world, stream)?;
             let again = world.record_event(queue, handle);
             again.map_err(|code| call.refuse(code, "other processes have too many records of the event in flight"))?;
         }
         recorded => recorded?,
     }
-    call.get_going(&mut world, queue)?;
-    call.publish_record(&mut world, handle);
+    call.get_going(world, queue)?;
+    call.publish_record(world, handle);
     Ok(())
 }
 
 /// `CU_EVENT_RECORD_EXTERNAL`: only while a stream is captured.
-const EXTERNAL: u32 = 1;
+pub(crate) const EXTERNAL: u32 = 1;
 
 pub(crate) fn cuEventRecordWithFlags(
     call: &Call<'_>,

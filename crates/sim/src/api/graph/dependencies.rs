@@ -8,13 +8,8 @@ use crate::ffi::handle::{GraphHandle, Handle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::graph::{Edge, Edges};
+use crate::machine::graph::{Edge, Edges, port};
 use crate::machine::world::World;
-
-/// `CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC`.
-const PROGRAMMATIC: u8 = 1;
-/// `CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER`, the last port.
-const LAUNCH_ORDER: u8 = 2;
 
 /// A node of a graph that a C caller names.
 fn node_of(call: &Call<'_>, world: &World, graph: GraphHandle, raw: CUgraphNode) -> Status<NodeHandle> {
@@ -61,8 +56,8 @@ fn check_data(call: &Call<'_>, world: &World, from: NodeHandle, data: CUgraphEdg
     };
     let fits = match from_port {
         0 => !is_programmatic,
-        PROGRAMMATIC => is_programmatic,
-        LAUNCH_ORDER => true,
+        port::PROGRAMMATIC => is_programmatic,
+        port::LAUNCH_ORDER => true,
         _ => false,
     };
     if !fits {

@@ -8,6 +8,17 @@ use warploom_sys::types::CUgraphEdgeData;
 use super::Graphs;
 use crate::ffi::handle::NodeHandle;
 
+/// The parts of a kernel node that an edge can start from, other than its end.
+pub(crate) mod port {
+    /// `CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC`: each block has triggered its dependents or ended.
+    pub(crate) const PROGRAMMATIC: u8 = 1;
+    /// `CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER`: each block has begun.
+    pub(crate) const LAUNCH_ORDER: u8 = 2;
+}
+
+/// `CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC`.
+const PROGRAMMATIC: u8 = 1;
+
 /// A dependency of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
@@ -23,6 +34,17 @@ pub(crate) type Edges = SmallVec<[Edge; 1]>;
 impl Edge {
     /// The data of an edge between whole nodes.
     pub(crate) const PLAIN: CUgraphEdgeData = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
+
+    /// The data of a programmatic edge from the triggers of a kernel's blocks.
+    pub(crate) const FROM_TRIGGER: CUgraphEdgeData =
+        CUgraphEdgeData { from_port: port::PROGRAMMATIC, type_: PROGRAMMATIC, ..Self::PLAIN };
+
+    /// The data of a programmatic edge from the start of a kernel's blocks.
+    pub(crate) const FROM_BLOCK_START: CUgraphEdgeData =
+        CUgraphEdgeData { from_port: port::LAUNCH_ORDER, type_: PROGRAMMATIC, ..Self::PLAIN };
+
+    /// The data of an edge from the start of a kernel's blocks that is not programmatic.
+    pub(crate) const FROM_LAUNCH: CUgraphEdgeData = CUgraphEdgeData { from_port: port::LAUNCH_ORDER, ..Self::PLAIN };
 
     /// An edge between whole nodes.
     pub(crate) fn plain(node: NodeHandle) -> Self {

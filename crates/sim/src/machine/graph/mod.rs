@@ -25,7 +25,7 @@ mod user_object;
 mod work;
 
 pub(crate) use conditional::{Condition, ConditionalKind, ConditionalNode};
-pub(crate) use edges::{Edge, Edges};
+pub(crate) use edges::{Edge, Edges, port};
 pub(crate) use executable::{AUTO_FREE, Executable, References};
 pub(crate) use graph::Graph;
 pub(crate) use kernel::{KernelAttributes, KernelNode, ShownArguments};

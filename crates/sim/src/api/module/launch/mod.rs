@@ -15,6 +15,7 @@ mod arguments;
 mod fault;
 mod legacy;
 mod node;
+mod order;
 mod overruns;
 mod pace;
 mod reachable;
@@ -36,6 +37,7 @@ pub(crate) use node::{kernel_node, with_attributes};
 use pace::Pace;
 use running::Running;
 pub(crate) use several::cuLaunchCooperativeKernelMultiDevice;
+use shape::LaunchAttributes;
 use task::KernelTask;
 use view::View;
 use warploom_engine::QueueId;
@@ -54,7 +56,7 @@ use crate::machine::call::Call;
 use crate::machine::code::Facts;
 use crate::machine::conditions::Conditions;
 use crate::machine::core::Guard;
-use crate::machine::graph::{KernelAttributes, KernelNode, NodeWork};
+use crate::machine::graph::{KernelAttributes, KernelNode};
 use crate::machine::launch::{KernelCall, Shape};
 use crate::machine::work::Task;
 use crate::machine::world::{Work, World};
@@ -78,7 +80,7 @@ pub(crate) fn cuLaunchKernel(
     extra: Ptr<*mut c_void>,
 ) -> Status {
     let shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared);
-    launch(call, function, (shape, KernelAttributes::default()), stream, Arguments::new(arguments, extra))
+    launch(call, function, (shape, LaunchAttributes::default()), stream, Arguments::new(arguments, extra))
 }
 
 pub(crate) fn cuLaunchCooperativeKernel(
@@ -96,7 +98,8 @@ pub(crate) fn cuLaunchCooperativeKernel(
 ) -> Status {
     let mut shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared);
     shape.cooperative = true;
-    let attributes = KernelAttributes { cooperative: Some(true), ..KernelAttributes::default() };
+    let node = KernelAttributes { cooperative: Some(true), ..KernelAttributes::default() };
+    let attributes = LaunchAttributes { node, ..LaunchAttributes::default() };
     launch(call, function, (shape, attributes), stream, Arguments::new(arguments, Ptr::null()))
 }
 
@@ -116,37 +119,39 @@ pub(crate) fn cuLaunchKernelEx(
 fn launch(
     call: &Call<'_>,
     function: Ptr<CUfunc_st>,
-    (shape, attributes): (Shape, KernelAttributes),
+    (shape, attributes): (Shape, LaunchAttributes),
     stream: Ptr<CUstream_st>,
     arguments: Arguments,
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
+    attributes.order.check(call, &world, queue)?;
     let owner = &world.queue(queue).owner;
     let place = Place { context: owner.context, device: owner.device };
     let kernel =
         KernelCall::new(call, &mut world, place, function.address(), shape, |facts| arguments.pack(call, facts));
     let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
     let is_extra = arguments.are_extra()?;
-    enqueue(call, &mut world, queue, kernel, function.address(), attributes, is_extra)
+    enqueue(call, &mut world, (queue, stream), kernel, function.address(), attributes, is_extra)
 }
 
 /// Enqueues a checked launch, or makes it a node of the graph that the stream is captured into.
 fn enqueue(
     call: &Call<'_>,
     world: &mut Guard<'_>,
-    queue: QueueId,
+    (queue, stream): (QueueId, Ptr<CUstream_st>),
     kernel: KernelCall,
     named: u64,
-    attributes: KernelAttributes,
+    LaunchAttributes { node: attributes, order }: LaunchAttributes,
     is_extra: bool,
 ) -> Status {
     if !world.captures().hold(queue) {
-        return kernel.start(call, world, queue);
+        kernel.start(call, world, queue)?;
+        return order.record(call, world, stream);
     }
     let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
     let node = KernelNode::new(kernel, named, attributes, is_extra);
-    call.capture_node(world, queue, NodeWork::Kernel(Arc::new(node)))
+    call.capture_kernel(world, queue, node, &order)
 }
 
 /// The context that a kernel runs in, and its device.

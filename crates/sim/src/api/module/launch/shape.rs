@@ -8,18 +8,25 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::code::{Facts, Settings};
-use crate::machine::graph::KernelAttributes;
-use crate::machine::launch::Shape;
+use crate::machine::graph::{Edge, KernelAttributes};
+use crate::machine::launch::{KernelEvent, LaunchOrder, Shape};
 use crate::topology::number;
 
 fn product(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all, size| all.saturating_mul(u64::from(*size)))
 }
 
+/// Attributes of a launch: those that its node has, too, and those that order the launch.
+#[derive(Clone, Copy, Default)]
+pub(in crate::api::module) struct LaunchAttributes {
+    pub(super) node: KernelAttributes,
+    pub(super) order: LaunchOrder,
+}
+
 /// Takes over a launch attribute. Attributes that are only scheduling hints have no effect.
 fn apply(
     call: &Call<'_>,
-    attributes: &mut KernelAttributes,
+    LaunchAttributes { node: attributes, order }: &mut LaunchAttributes,
     id: CUlaunchAttributeID,
     value: &CUlaunchAttributeValue,
 ) -> Status {
@@ -39,15 +46,25 @@ fn apply(
             }
             A::CU_LAUNCH_ATTRIBUTE_PRIORITY => attributes.priority = Some(value.priority),
             A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => attributes.domain = Some(value.memSyncDomain.0),
+            A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION => {
+                order.overlaps_previous = value.programmaticStreamSerializationAllowed != 0;
+            }
+            A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => {
+                let given = value.programmaticEvent;
+                let at_start = given.triggerAtBlockStart != 0;
+                let edge = if at_start { Edge::FROM_BLOCK_START } else { Edge::FROM_TRIGGER };
+                order.programmatic = Some(KernelEvent::new(given.event, given.flags, edge));
+            }
+            A::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
+                let given = value.launchCompletionEvent;
+                order.launch_completion = Some(KernelEvent::new(given.event, given.flags, Edge::FROM_LAUNCH));
+            }
             A::CU_LAUNCH_ATTRIBUTE_IGNORE
             | A::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
             | A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
-            | A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
             | A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
             | A::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
-            A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT
-            | A::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT
-            | A::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
+            A::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
             | A::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => {
                 let reason = format!("launch attribute {} is not simulated", id.0);
                 return Err(call.refuse(NOT_SUPPORTED, reason));
@@ -68,16 +85,16 @@ impl Shape {
         call: &Call<'_>,
         config: &CUlaunchConfig,
         attributes: Ptr<CUlaunchAttribute>,
-    ) -> Status<(Self, KernelAttributes)> {
+    ) -> Status<(Self, LaunchAttributes)> {
         let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
         let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
         let shape = Self::new(grid, block, config.sharedMemBytes);
-        let mut set = KernelAttributes::default();
+        let mut set = LaunchAttributes::default();
         for index in 0..config.numAttrs as usize {
             let attribute = attributes.read_at(index)?;
             apply(call, &mut set, attribute.id, &attribute.value)?;
         }
-        Ok((shape.with(&set), set))
+        Ok((shape.with(&set.node), set))
     }
 
     /// The shape with the attributes that belong to it.
