@@ -5,10 +5,7 @@ use std::ffi::CString;
 use std::ptr::{null, null_mut};
 
 use warploom_testkit::driver::Driver;
-use warploom_testkit::sys::types::{
-    CUDA_CONDITIONAL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction,
-    CUgraph, CUgraphConditionalNodeType, CUgraphExec, CUgraphNode, CUgraphNodeParams, CUgraphNodeType, CUmodule,
-};
+use warploom_testkit::sys::types::*;
 use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
 
 const IF: CUgraphConditionalNodeType = CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF;
@@ -183,7 +180,84 @@ impl<'d> Stage<'d> {
     }
 }
 
+/// Adds a copy of a word.
+fn copy_word(stage: &Stage<'_>, from: CUdeviceptr, to: CUdeviceptr, after: &[CUgraphNode]) -> TestResult<CUgraphNode> {
+    // SAFETY: of integers and pointers, for all of which zero is a value.
+    let mut params: CUDA_MEMCPY3D = unsafe { std::mem::zeroed() };
+    let device = CUmemorytype::CU_MEMORYTYPE_DEVICE;
+    (params.srcMemoryType, params.dstMemoryType, params.srcDevice, params.dstDevice) = (device, device, from, to);
+    (params.WidthInBytes, params.Height, params.Depth) = (4, 1, 1);
+    let (driver, mut node) = (stage.driver, null_mut());
+    let (graph, context) = (stage.graph, stage.primary.context);
+    call!(driver.cuGraphAddMemcpyNode(&mut node, graph, after.as_ptr(), after.len(), &params, context))?;
+    Ok(node)
+}
+
+/// The parameters of an allocation of 64 bytes.
+fn allocation() -> CUDA_MEM_ALLOC_NODE_PARAMS {
+    // SAFETY: of integers and pointers, for all of which zero is a value.
+    let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { std::mem::zeroed() };
+    params.poolProps.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    params.poolProps.location = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0);
+    params.bytesize = 64;
+    params
+}
+
 driver_tests! {
+    /// The memory is freed for calls before a body is chosen, and behind the node in order.
+    fn kernels_in_bodies_use_memory_that_their_graph_frees(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut alloc, mut free, mut params) = (null_mut(), null_mut(), allocation());
+        call!(driver.cuGraphAddMemAllocNode(&mut alloc, stage.graph, null(), 0, &mut params))?;
+        let clear = CUDA_MEMSET_NODE_PARAMS {
+            dst: params.dptr, pitch: 0, value: 5, elementSize: 4, width: 1, height: 1,
+        };
+        let (context, mut cleared) = (stage.primary.context, null_mut());
+        call!(driver.cuGraphAddMemsetNode(&mut cleared, stage.graph, [alloc].as_ptr(), 1, &clear, context))?;
+        let [outer, inner] = [(); 2].map(|()| stage.condition(stage.graph, 1, ASSIGN));
+        let (node, bodies) = stage.choice(stage.graph, outer?, (IF, 1), &[cleared])?;
+        let first = stage.kernel(bodies[0], stage.increment, &mut [params.dptr], &[])?;
+        let (_, bodies) = stage.choice(bodies[0], inner?, (IF, 1), &[first])?;
+        stage.kernel(bodies[0], stage.increment, &mut [params.dptr], &[])?;
+        let copied = copy_word(&stage, params.dptr, stage.word(0), &[node])?;
+        call!(driver.cuGraphAddMemFreeNode(&mut free, stage.graph, [copied].as_ptr(), 1, params.dptr))?;
+        let executable = stage.instantiate()?;
+        for _ in 0..3 {
+            stage.write(&[0])?;
+            stage.launch(executable)?;
+            assert_eq!(stage.read()?, [7]);
+        }
+        stage.end(executable)?;
+    }
+
+    /// A free behind a launch comes after the bodies that are not chosen yet.
+    fn kernels_in_bodies_use_memory_that_is_freed_behind_the_launch(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut stream, mut memory) = (null_mut(), 0);
+        call!(driver.cuStreamCreate(&mut stream, 1))?;
+        call!(driver.cuMemAllocAsync(&mut memory, 64, stream))?;
+        call!(driver.cuMemsetD32Async(memory, 6, 16, stream))?;
+        let condition = stage.condition(stage.graph, 1, ASSIGN)?;
+        let (node, bodies) = stage.choice(stage.graph, condition, (IF, 1), &[])?;
+        stage.kernel(bodies[0], stage.increment, &mut [memory], &[])?;
+        copy_word(&stage, memory, stage.word(0), &[node])?;
+        let executable = stage.instantiate()?;
+        stage.write(&[0, 0])?;
+        // Word 1 holds the stream until the free has been called.
+        call!(driver.cuStreamWaitValue32_v2(stream, stage.word(1), 1, 0))?;
+        call!(driver.cuGraphLaunch(executable, stream))?;
+        call!(driver.cuMemFreeAsync(memory, stream))?;
+        let mut other = null_mut();
+        call!(driver.cuStreamCreate(&mut other, 1))?;
+        call!(driver.cuStreamWriteValue32_v2(other, stage.word(1), 1, 0))?;
+        call!(driver.cuStreamSynchronize(other))?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        assert_eq!(stage.read()?, [7]);
+        call!(driver.cuStreamDestroy_v2(other))?;
+        call!(driver.cuStreamDestroy_v2(stream))?;
+        stage.end(executable)?;
+    }
+
     fn a_loop_runs_until_its_kernel_ends_it(driver) {
         let stage = Stage::new(driver)?;
         let condition = stage.condition(stage.graph, 1, ASSIGN)?;

@@ -7,14 +7,14 @@ use warploom_sys::Function;
 use warploom_sys::types::{CUgraphExec_st, CUstream_st};
 
 use super::executable::named_executable;
-use crate::api::module::reserve_stack;
+use crate::api::module::{LaunchedMemory, reserve_stack};
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::conditions::Conditions;
 use crate::machine::core::{Core, Guard};
 use crate::machine::graph::{KernelNode, NodeWork, Plan};
-use crate::machine::graph_launch::StartsKernels;
+use crate::machine::graph_launch::{BodyMemory, StartsKernels};
 use crate::machine::work::Task;
 use crate::machine::world::World;
 use crate::memory::Claim;
@@ -31,10 +31,24 @@ impl StartsKernels for Kernels {
         world: &mut World,
         kernel: &KernelNode,
         conditions: &Arc<Conditions>,
+        memory: Option<&BodyMemory>,
     ) -> Status<Box<dyn Task<World>>> {
         let core = self.core.upgrade().ok_or(warploom_sys::types::CUresult::CUDA_ERROR_DEINITIALIZED)?;
         let call = Call::new(&core, self.function, false);
-        kernel.call.task(&call, world, Some(conditions))
+        let launched = memory.and_then(|memory| memory.downcast_ref::<LaunchedMemory>());
+        kernel.call.task(&call, world, Some(conditions), launched)
+    }
+
+    fn memory(&self, world: &World, bodies: &[Arc<Plan>]) -> Arc<BodyMemory> {
+        let mut launched = LaunchedMemory::default();
+        for body in bodies {
+            body.each(&mut |step| {
+                if let NodeWork::Kernel(kernel) = &step.work {
+                    launched.add(world, &kernel.call);
+                }
+            });
+        }
+        Arc::new(launched)
     }
 
     fn afford(&self, world: &mut World, body: &Plan) -> Status<Claim> {

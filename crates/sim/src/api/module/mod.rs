@@ -35,7 +35,7 @@ pub(crate) use kernels::{
     cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
 };
 pub(crate) use launch::{
-    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchCooperativeKernel,
+    LaunchedMemory, cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchCooperativeKernel,
     cuLaunchCooperativeKernelMultiDevice, cuLaunchGrid, cuLaunchGridAsync, cuLaunchKernel, cuLaunchKernelEx,
     cuParamSetSize, cuParamSetf, cuParamSeti, cuParamSetv, kernel_node, reserve_stack, with_attributes,
 };

@@ -32,7 +32,7 @@ pub(crate) use kernel::{KernelAttributes, KernelNode, ShownArguments};
 pub(crate) use memory::GraphMemory;
 pub(crate) use node::Node;
 pub(crate) use outline::{Difference, Outline, Pairs};
-pub(crate) use plan::{Plan, Step};
+pub(crate) use plan::Plan;
 pub(crate) use user_object::UserObject;
 pub(crate) use work::{AllocNode, Given, HostNode, MemoryNode, NodeWork, ValuesNode};
 

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::order::{Inside, StepOrder};
-use super::shared::Launch;
+use super::shared::{BodyMemory, Launch};
 use crate::check::{ReportedPairs, Watched};
 use crate::machine::graph::{ConditionalKind, ConditionalNode, Plan};
 use crate::machine::work::{Hook, Reached};
@@ -21,6 +21,7 @@ pub(super) struct Branch {
     launch: Arc<Launch>,
     bodies: Arc<[Arc<Plan>]>,
     node: Arc<ConditionalNode>,
+    memory: Arc<BodyMemory>,
     /// The node's place in the happens-before order, if the machine checks.
     watched: Option<Arc<Watched>>,
     /// The races between nodes of its bodies that were reported.
@@ -28,15 +29,18 @@ pub(super) struct Branch {
 }
 
 impl Branch {
+    /// A node of a plan. In a body, it has the memory of the body.
     pub(super) fn new(
+        world: &World,
         launch: &Arc<Launch>,
-        plan: &Plan,
-        step: u32,
-        node: &Arc<ConditionalNode>,
+        (plan, step, node): (&Plan, u32, &Arc<ConditionalNode>),
+        memory: Option<&Arc<BodyMemory>>,
         watched: Option<Watched>,
     ) -> Self {
-        let (bodies, watched) = (plan.bodies(step).into(), watched.map(Arc::new));
-        Self { launch: Arc::clone(launch), bodies, node: Arc::clone(node), watched, reported: Arc::default() }
+        let bodies: Arc<[Arc<Plan>]> = plan.bodies(step).into();
+        let memory = memory.map_or_else(|| launch.kernels.memory(world, &bodies), Arc::clone);
+        let (launch, node, watched) = (Arc::clone(launch), Arc::clone(node), watched.map(Arc::new));
+        Self { launch, bodies, node, memory, watched, reported: Arc::default() }
     }
 
     /// The body that the condition's value chooses.
@@ -53,11 +57,12 @@ impl Branch {
 
     /// The same node once more.
     fn again(&self) -> Self {
-        let Self { launch, bodies, node, watched, reported } = self;
+        let Self { launch, bodies, node, memory, watched, reported } = self;
         Self {
             launch: Arc::clone(launch),
             bodies: Arc::clone(bodies),
             node: Arc::clone(node),
+            memory: Arc::clone(memory),
             watched: watched.clone(),
             reported: Arc::clone(reported),
         }
@@ -84,7 +89,7 @@ impl Hook<World> for Branch {
             Some(watched) => StepOrder::Inside(Inside::new(watched, &body, &self.reported)),
             None => StepOrder::Unknown,
         };
-        let enqueued = world.enqueue_plan(&self.launch, &body, (&[], at.time), &mut order);
+        let enqueued = world.enqueue_plan(&self.launch, (&body, Some(&self.memory)), (&[], at.time), &mut order);
         let ends = match enqueued {
             Ok(ends) => ends,
             Err((ends, code)) => {

@@ -24,7 +24,7 @@ use std::sync::atomic::AtomicU64;
 use smallvec::SmallVec;
 use warploom_engine::{OpId, QueueId, settle};
 
-pub(crate) use shared::StartsKernels;
+pub(crate) use shared::{BodyMemory, StartsKernels};
 
 use self::ends::{LaunchBegin, LaunchEnd};
 use self::order::{Chains, StepOrder};
@@ -73,7 +73,7 @@ impl World {
         let launch = Arc::new(Launch { queue, others, kernels, conditions, call: self.current_call() });
         let now = self.clock.now();
         let mut order = self.order_of(queue, handle, &plan);
-        let enqueued = self.enqueue_plan(&launch, &plan, (&[start], now), &mut order);
+        let enqueued = self.enqueue_plan(&launch, (&plan, None), (&[start], now), &mut order);
         let (ends, outcome) = match enqueued {
             Ok(ends) => (ends, Ok(())),
             Err((ends, code)) => (ends, Err(code)),

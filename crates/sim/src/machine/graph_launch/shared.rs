@@ -1,5 +1,6 @@
 //! Data of a launch that all its steps share.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -13,6 +14,9 @@ use crate::machine::work::Task;
 use crate::machine::world::World;
 use crate::memory::Claim;
 
+/// Memory that kernels in bodies of a conditional node find, in a form that only their tasks know.
+pub(crate) type BodyMemory = dyn Any + Send + Sync;
+
 /// Makes the task of a kernel node, which was checked when the node was added, and looks for the host memory of
 /// bodies.
 pub(crate) trait StartsKernels: Send + Sync {
@@ -21,7 +25,12 @@ pub(crate) trait StartsKernels: Send + Sync {
         world: &mut World,
         kernel: &KernelNode,
         conditions: &Arc<Conditions>,
+        memory: Option<&BodyMemory>,
     ) -> Status<Box<dyn Task<World>>>;
+
+    /// The memory of pools and graphs that the kernels of bodies find, as it is when their conditional node is
+    /// enqueued. It may be freed behind the node before a body is chosen.
+    fn memory(&self, world: &World, bodies: &[Arc<Plan>]) -> Arc<BodyMemory>;
 
     /// Refuses a body for which there is no host memory. Returns the memory that it may commit.
     fn afford(&self, world: &mut World, body: &Plan) -> Status<Claim>;

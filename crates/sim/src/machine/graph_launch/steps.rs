@@ -8,11 +8,11 @@ use warploom_sys::types::CUresult;
 
 use super::branch::Branch;
 use super::order::StepOrder;
-use super::shared::Launch;
+use super::shared::{BodyMemory, Launch};
 use crate::ffi::handle::EventHandle;
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::event::Record;
-use crate::machine::graph::{HostNode, NodeWork, Plan, Step};
+use crate::machine::graph::{HostNode, NodeWork, Plan};
 use crate::machine::world::{Work, World};
 use crate::memory::MemoryOp;
 use crate::memory::shadow::enter_node;
@@ -20,13 +20,22 @@ use crate::memory::shadow::enter_node;
 /// The ops that the end of a plan waits for.
 pub(super) type Ends = SmallVec<[OpId; 4]>;
 
+/// A step of a plan that is enqueued.
+#[derive(Clone, Copy)]
+struct Position<'a> {
+    plan: &'a Arc<Plan>,
+    index: u32,
+    /// The memory that kernels find, if the plan is a body.
+    memory: Option<&'a Arc<BodyMemory>>,
+}
+
 impl World {
-    /// Enqueues the steps of a plan behind some ops. Returns the ops that the end waits for; those enqueued
+    /// Enqueues the steps of a plan, or of a body with its memory, behind some ops. Returns the ops that the end waits for; those enqueued
     /// so far, if one of them fails.
     pub(super) fn enqueue_plan(
         &mut self,
         launch: &Arc<Launch>,
-        plan: &Arc<Plan>,
+        (plan, memory): (&Arc<Plan>, Option<&Arc<BodyMemory>>),
         (start, now): (&[OpId], u64),
         order: &mut StepOrder<'_>,
     ) -> Result<Ends, (Ends, CUresult)> {
@@ -41,7 +50,8 @@ impl World {
             if self.checker.is_on() {
                 enter_node(step.site.clone());
             }
-            let added = self.enqueue_step(launch, (plan, index as u32, step), &mut before, order, now);
+            let step = Position { plan, index: index as u32, memory };
+            let added = self.enqueue_step(launch, step, &mut before, order, now);
             match added {
                 Ok(op) => ops.push(op),
                 Err(code) => {
@@ -60,12 +70,12 @@ impl World {
     fn enqueue_step(
         &mut self,
         launch: &Arc<Launch>,
-        (plan, index, step): (&Arc<Plan>, u32, &Step),
+        Position { plan, index, memory }: Position<'_>,
         before: &mut SmallVec<[OpId; 4]>,
         order: &mut StepOrder<'_>,
         now: u64,
     ) -> Status<OpId> {
-        let mut queue = launch.queue;
+        let (mut queue, step) = (launch.queue, &plan.steps[index as usize]);
         let work = if step.is_enabled { &step.work } else { &NodeWork::Empty };
         if let Some(chains) = order.chains() {
             chains.before(plan, index);
@@ -74,7 +84,8 @@ impl World {
             NodeWork::Empty | NodeWork::Child(_) => Work::Join,
             NodeWork::Kernel(kernel) => {
                 queue = launch.queue_of(self, kernel.call.context);
-                Work::Task(launch.kernels.task(self, kernel, &launch.conditions)?)
+                let memory = memory.map(|memory| &**memory);
+                Work::Task(launch.kernels.task(self, kernel, &launch.conditions, memory)?)
             }
             NodeWork::Memory(memory) => memory.op.clone().into(),
             NodeWork::Host(HostNode { function, data }) => {
@@ -107,7 +118,7 @@ impl World {
                         self.watch_branch(launch.queue, order.known(plan, index))
                     }
                 };
-                Work::Hook(Box::new(Branch::new(launch, plan, index, conditional, watched)))
+                Work::Hook(Box::new(Branch::new(self, launch, (plan, index, conditional), memory, watched)))
             }
         };
         self.check_step(launch.queue, (plan, index), &mut op, order)?;

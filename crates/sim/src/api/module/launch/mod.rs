@@ -35,6 +35,7 @@ pub(crate) use legacy::{
 };
 pub(crate) use node::{kernel_node, with_attributes};
 use pace::Pace;
+pub(crate) use reachable::LaunchedMemory;
 use running::Running;
 pub(crate) use several::cuLaunchCooperativeKernelMultiDevice;
 use shape::LaunchAttributes;
@@ -198,7 +199,7 @@ impl KernelCall {
     /// Enqueues the kernel.
     pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
         reserve_stack(call, world, self)?;
-        let task = self.task(call, world, None)?;
+        let task = self.task(call, world, None, None)?;
         call.submit(world, queue, Work::Task(task))
     }
 
@@ -209,6 +210,7 @@ impl KernelCall {
         call: &Call<'_>,
         world: &mut World,
         conditions: Option<&Arc<Conditions>>,
+        launched: Option<&LaunchedMemory>,
     ) -> Status<Box<dyn Task<World>>> {
         let Self { context, device, shape, .. } = *self;
         let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
@@ -233,7 +235,7 @@ impl KernelCall {
             counts_sectors: world.is_traced(),
             ..Launch::default()
         };
-        let view = View::new(call.core(), world, context, device, conditions.cloned(), pace);
+        let view = View::new(call.core(), world, (context, device), launched, conditions.cloned(), pace);
         let name = kernel.name().to_owned();
         let checks = call.core().findings.kernel_checks();
         let grid = Running::new(kernel, launch, &view, checks).map_err(|error| {

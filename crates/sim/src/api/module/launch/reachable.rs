@@ -8,6 +8,7 @@ use warploom_ptx::Direct;
 use crate::api::pool::AccessLevel;
 use crate::ffi::handle::{ContextHandle, PoolHandle};
 use crate::machine::code::MARGINS;
+use crate::machine::launch::KernelCall;
 use crate::machine::mapped_memory::Mapped;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side, SimAddress};
@@ -41,11 +42,29 @@ impl ReachableRange {
 }
 
 /// All reachable ranges, by address.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ReachableMemory {
     sorted: Vec<ReachableRange>,
     /// The version of the registry at the snapshot.
     version: u64,
+}
+
+/// The pool memory that kernels in bodies of a conditional node have access to, by their contexts.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchedMemory(Vec<(ContextHandle, ReachableMemory)>);
+
+impl LaunchedMemory {
+    /// Adds the memory that a kernel has access to now.
+    pub(crate) fn add(&mut self, world: &World, kernel: &KernelCall) {
+        if self.of(kernel.context).is_none() {
+            self.0.push((kernel.context, world.reachable_pool_memory(kernel.context, kernel.device)));
+        }
+    }
+
+    /// The memory of a context's kernels.
+    pub(super) fn of(&self, context: ContextHandle) -> Option<&ReachableMemory> {
+        self.0.iter().find(|(found, _)| *found == context).map(|(_, memory)| memory)
+    }
 }
 
 impl World {

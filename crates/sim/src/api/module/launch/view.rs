@@ -12,7 +12,7 @@ use warploom_sys::types::CUlimit;
 
 use super::overruns::{Overrun, Overruns};
 use super::pace::Pace;
-use super::reachable::ReachableMemory;
+use super::reachable::{LaunchedMemory, ReachableMemory};
 use crate::ffi::handle::ContextHandle;
 use crate::machine::code::{MARGINS, room, runtime};
 use crate::machine::conditions::Conditions;
@@ -53,19 +53,21 @@ impl View {
     pub(super) fn new(
         core: &Arc<Core>,
         world: &World,
-        context: ContextHandle,
-        device: u16,
+        (context, device): (ContextHandle, u16),
+        launched: Option<&LaunchedMemory>,
         conditions: Option<Arc<Conditions>>,
         pace: Pace,
     ) -> Arc<Self> {
         let is_watched = core.findings.is_on() || world.managed_memory().is_used();
+        let launched = launched.and_then(|launched| launched.of(context)).cloned();
+        let launched = launched.unwrap_or_else(|| world.reachable_pool_memory(context, device));
         let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
         Arc::new(Self {
             core: Arc::downgrade(core),
             context,
             device,
             reachable: RwLock::default(),
-            launched: RwLock::new(world.reachable_pool_memory(context, device)),
+            launched: RwLock::new(launched),
             touched: is_watched.then(Mutex::default),
             bounds: match (core.findings.is_on(), core.findings.fails_calls()) {
                 (_, true) => Bounds::Declared,
