@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use warploom_sys::types::{CUgraphInstantiateResult, CUresult};
 
-use crate::ffi::handle::{ContextHandle, GraphHandle, NodeHandle};
+use crate::ffi::handle::{ContextHandle, ExecutableHandle, GraphHandle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED};
 use crate::machine::graph::{ConditionalNode, Graphs, Node, NodeWork};
 use crate::machine::world::World;
@@ -51,10 +51,6 @@ impl World {
         if graphs.graphs.get(graph).is_some_and(|graph| graph.owner.is_some()) {
             return Err(Flaw::of_graph(NOT_SUPPORTED, "the graph belongs to a node, and is launched with it"));
         }
-        if graphs.is_unique(graph) && graphs.executables.iter().any(|(_, executable)| executable.graph == graph) {
-            let reason = "a graph with memory nodes or conditions has one executable at a time";
-            return Err(Flaw::of_graph(NOT_SUPPORTED, reason));
-        }
         let all = graphs.all_in(graph);
         for graph in &all {
             if let Some(node) = graphs.in_cycle(*graph) {
@@ -74,6 +70,9 @@ impl World {
                     self.check_bodies(conditional)?;
                 }
             }
+        }
+        if let Some(reason) = graphs.other_instance(graph) {
+            return Err(Flaw::of_graph(NOT_SUPPORTED, reason));
         }
         if flags & DEVICE_LAUNCH != 0 { self.check_device_launch(graph, &all) } else { Ok(()) }
     }
@@ -151,10 +150,30 @@ impl World {
 }
 
 impl Graphs {
-    /// `true` if a graph has memory nodes or conditions, or a graph inside it has.
-    fn is_unique(&self, graph: GraphHandle) -> bool {
+    /// `true` if a graph has memory nodes, or a graph inside it has.
+    pub(crate) fn is_of_memory(&self, graph: GraphHandle) -> bool {
+        self.all_in(graph).into_iter().filter_map(|graph| self.graphs.get(graph)).any(|graph| graph.is_of_memory)
+    }
+
+    /// The reason why there can be no further executable of a graph: one with memory is there already, or one of a
+    /// graph with conditions, of which there can be no copy either.
+    pub(crate) fn other_instance(&self, graph: GraphHandle) -> Option<&'static str> {
+        let mut executables = self.executables.iter().filter(|(_, executable)| executable.graph == graph);
         let found = self.all_in(graph).into_iter().filter_map(|graph| self.graphs.get(graph));
-        found.into_iter().any(|graph| graph.memory_nodes > 0 || !graph.conditions.is_empty())
+        if found.into_iter().any(|graph| !graph.conditions.is_empty()) {
+            if self.graphs.iter().any(|(_, copy)| copy.original == Some(graph)) {
+                return Some("a graph with conditions has no executable while there is a copy of it");
+            }
+            return executables.next().map(|_| "a graph with conditions has one executable at a time");
+        }
+        let other = executables.find(|(_, executable)| executable.is_of_memory);
+        other.map(|_| "a graph with memory nodes has one executable at a time")
+    }
+
+    /// `true` if a graph with memory nodes has an executable besides one.
+    pub(crate) fn has_other_executable(&self, graph: GraphHandle, known: ExecutableHandle) -> bool {
+        let mut others = self.executables.iter().filter(|(other, _)| *other != known);
+        others.any(|(_, other)| other.graph == graph && other.is_of_memory)
     }
 
     /// A node of a graph that depends on itself, directly or through others.

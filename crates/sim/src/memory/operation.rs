@@ -150,6 +150,19 @@ impl MemoryOp {
         }
     }
 
+    /// The first addresses that it writes and reads.
+    pub(crate) fn addresses(&self) -> [Option<u64>; 2] {
+        let (to, from) = match self {
+            MemoryOp::Copy { to, from, .. } => (to, Some(from)),
+            MemoryOp::CopyBlock(block) => (&block.to, Some(&block.from)),
+            MemoryOp::Fill { to, .. } => (to, None),
+            MemoryOp::FillRows(fill) => (&fill.to, None),
+            MemoryOp::WriteValue { to, .. } => (to, None),
+            MemoryOp::WaitValue { at, .. } => (at, None),
+        };
+        [Some(to.address()), from.map(|from| from.address())]
+    }
+
     /// The bytes that it copies or fills; words that streams write and wait for are none.
     pub(crate) fn transfer(&self) -> Option<Transfer> {
         let transfer = |from: Option<SimAddress>, to: SimAddress, bytes| {

@@ -203,27 +203,84 @@ driver_tests! {
         executable.run()?;
     }
 
-    /// Memory that a graph allocates and frees is filled by its own nodes alone; that of graphs that do not free it
-    /// is filled by any.
-    fn temporary_memory_is_filled_by_its_own_graph(driver) {
+    /// Memory that a graph allocates is copied and filled by nodes of any graph, until the free node is there.
+    fn nodes_for_memory_are_added_before_the_free_node(driver) {
         let stage = Stage::new(driver)?;
         let (own, left, other) = (stage.graph()?, stage.graph()?, stage.graph()?);
         let ((temporary, last), (kept, _)) = (allocate(&stage, &own, 7)?, allocate(&stage, &left, 7)?);
+        let (context, mut node) = (stage.context(), null_mut());
+        let filled = |dst| CUDA_MEMSET_NODE_PARAMS { dst, ..stage.fill(0, 1, BYTES) };
+        let copied = |to| CUDA_MEMCPY3D { dstDevice: to, ..stage.copy(0, 0, 16) };
+        for graph in [&own, &other] {
+            graph.fill(&filled(temporary), context, &[])?;
+            graph.copy(&copied(temporary), context, &[])?;
+        }
         free(driver, &own, temporary, &[last])?;
-        let at = |dst| CUDA_MEMSET_NODE_PARAMS { dst, ..stage.fill(0, 1, BYTES) };
-        let context = stage.context();
-        let mut node = null_mut();
-        answers!(
-            driver.cuGraphAddMemsetNode(&mut node, other.raw, null(), 0, &at(temporary), context),
-            CUDA_ERROR_INVALID_VALUE
-        );
-        other.fill(&at(kept), context, &[])?;
-        own.fill(&at(temporary), context, &[])?;
-        let fill = other.fill(&stage.fill(0, 1, BYTES), context, &[])?;
-        let executable = other.instantiate()?;
-        let set = |dst| call!(driver.cuGraphExecMemsetNodeSetParams(executable.raw, fill, &at(dst), context));
+        for graph in [&own, &other] {
+            let (raw, fill, copy) = (graph.raw, filled(temporary), copied(temporary));
+            answers!(
+                driver.cuGraphAddMemsetNode(&mut node, raw, [last].as_ptr(), 0, &fill, context),
+                CUDA_ERROR_INVALID_VALUE
+            );
+            answers!(
+                driver.cuGraphAddMemcpyNode(&mut node, raw, [last].as_ptr(), 0, &copy, context),
+                CUDA_ERROR_INVALID_VALUE
+            );
+            graph.fill(&filled(kept), context, &[])?;
+            graph.copy(&copied(kept), context, &[])?;
+        }
+        let third = stage.graph()?;
+        let fill = third.fill(&stage.fill(0, 1, BYTES), context, &[])?;
+        let executable = third.instantiate()?;
+        let set = |dst| call!(driver.cuGraphExecMemsetNodeSetParams(executable.raw, fill, &filled(dst), context));
         assert_eq!(code_of(set(temporary)), CUresult::CUDA_ERROR_INVALID_VALUE);
         set(kept)?;
+    }
+
+    /// The graph that allocates memory cannot free it any more once an executable leaves it allocated.
+    fn memory_that_an_executable_leaves_is_freed_by_other_graphs(driver) {
+        let stage = Stage::new(driver)?;
+        let (left, kept, other) = (stage.graph()?, stage.graph()?, stage.graph()?);
+        let ((first, fill), (second, last)) = (allocate(&stage, &left, 7)?, allocate(&stage, &kept, 7)?);
+        drop(left.instantiate()?);
+        assert!(free(driver, &left, first, &[fill]).is_err());
+        free(driver, &other, first, &[])?;
+        // One that frees it by itself at the next launch does not leave it.
+        let (mut raw, flags) = (null_mut(), CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+        call!(driver.cuGraphInstantiateWithFlags(&mut raw, kept.raw, flags.0.into()))?;
+        free(driver, &kept, second, &[last])?;
+        call!(driver.cuGraphExecDestroy(raw))?;
+    }
+
+    /// A graph counts as one with memory from the first memory node on, even if that is refused.
+    fn a_refused_memory_node_leaves_its_mark(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, mut copy, mut node, mut bad) = (stage.graph()?, null_mut(), null_mut(), allocation(0));
+        let empty = graph.empty(&[])?;
+        answers!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null(), 0, &mut bad), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuGraphClone(&mut copy, graph.raw), CUDA_ERROR_NOT_SUPPORTED);
+        answers!(driver.cuGraphDestroyNode(empty), CUDA_ERROR_NOT_SUPPORTED);
+        let executable = graph.instantiate()?;
+        executable.run()?;
+    }
+
+    /// Executables from before the first memory node do not count.
+    fn a_graph_with_memory_has_one_executable(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, other) = (stage.graph()?, stage.graph()?);
+        let (mut raw, _empty) = (null_mut(), graph.empty(&[])?);
+        let before = graph.instantiate()?;
+        allocate(&stage, &graph, 7)?;
+        let executable = graph.instantiate()?;
+        let instantiate = |raw: &mut CUgraphExec, graph: &Graph<'_>| {
+            code_of(call!(driver.cuGraphInstantiateWithFlags(raw, graph.raw, 0)))
+        };
+        assert_eq!(instantiate(&mut raw, &graph), CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        answers!(driver.cuGraphExecUpdate_v2(before.raw, graph.raw, null_mut()), CUDA_ERROR_NOT_SUPPORTED);
+        assert_eq!(update(driver, &executable, &graph).0, CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS);
+        drop(executable);
+        graph.instantiate()?;
+        drop(other);
     }
 
     /// A graph takes managed memory of a device, and allocates plain device memory.

@@ -47,6 +47,9 @@ fn add(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     world.graph_changes(graph);
+    if matches!(kind, Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC | Kind::CU_GRAPH_NODE_TYPE_MEM_FREE) {
+        world.graphs_mut().mark_memory(graph);
+    }
     // Nodes may use the memory of graphs.
     call.set_feeds_graph(true);
     let Dependencies { nodes, data, count } = dependencies;
@@ -59,7 +62,7 @@ fn add(
         return Err(is_full());
     }
     let work = made(&mut world, Place { graph, edges: &edges })?;
-    work::check_fill(call, &world, graph, &work)?;
+    work::check_memory(call, &world, &work)?;
     let node = world.graphs_mut().add(graph, edges, work.clone()).ok_or_else(is_full)?;
     out.write(node.as_raw())?;
     Ok(work)

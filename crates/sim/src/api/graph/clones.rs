@@ -11,15 +11,21 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::graph::NodeWork;
 
-/// A copy of a graph, if it can be copied.
-pub(super) fn copy(call: &Call<'_>, world: &mut Guard<'_>, graph: GraphHandle) -> Status<GraphHandle> {
-    let is_unique = |work: &NodeWork| work.is_of_memory() || matches!(work, NodeWork::Conditional(_));
+/// Refuses a graph that cannot be copied.
+pub(super) fn check_copyable(call: &Call<'_>, world: &Guard<'_>, graph: GraphHandle) -> Status {
+    let is_unique = |work: &NodeWork| matches!(work, NodeWork::Conditional(_));
     let graphs = world.graphs();
     let has_conditions = graphs.graphs.get(graph).is_some_and(|graph| !graph.conditions.is_empty());
-    if has_conditions || graphs.is_body(graph) || graphs.has_inside(graph, is_unique) {
+    if has_conditions || graphs.is_body(graph) || graphs.is_of_memory(graph) || graphs.has_inside(graph, is_unique) {
         let reason = "a graph with memory nodes or conditions, or the body of a conditional node, cannot be copied";
         return Err(call.refuse(NOT_SUPPORTED, reason));
     }
+    Ok(())
+}
+
+/// A copy of a graph, if it can be copied.
+pub(super) fn copy(call: &Call<'_>, world: &mut Guard<'_>, graph: GraphHandle) -> Status<GraphHandle> {
+    check_copyable(call, world, graph)?;
     let copy = world.graphs_mut().copy(graph);
     copy.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs or nodes as handles"))
 }

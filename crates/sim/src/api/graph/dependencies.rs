@@ -143,7 +143,7 @@ fn remove(
     let graph = named(call, &world, graph)?;
     world.graph_changes(graph);
     let pairs = read_pairs(call, &world, graph, ends, data, count)?;
-    if world.graphs().graphs.get(graph).is_some_and(|graph| graph.memory_nodes > 0) {
+    if world.graphs().graphs.get(graph).is_some_and(|graph| graph.is_of_memory) {
         return Err(call.refuse(NOT_SUPPORTED, "edges of a graph that allocates or frees memory stay in it"));
     }
     for (edge, to) in pairs {

@@ -4,12 +4,12 @@
 use std::sync::{Arc, Weak};
 
 use warploom_sys::Function;
-use warploom_sys::types::{CUgraphExec_st, CUstream_st};
+use warploom_sys::types::{CUgraphExec_st, CUresult, CUstream_st};
 
 use super::executable::named_executable;
 use crate::api::module::{LaunchedMemory, reserve_stack};
 use crate::ffi::Ptr;
-use crate::ffi::status::Status;
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::conditions::Conditions;
 use crate::machine::core::{Core, Guard};
@@ -18,6 +18,8 @@ use crate::machine::graph_launch::{BodyMemory, StartsKernels};
 use crate::machine::work::Task;
 use crate::machine::world::World;
 use crate::memory::Claim;
+
+const CAPTURE_INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 
 /// Makes the tasks of kernel nodes. Weak, because an op is part of its machine and must not keep it alive.
 struct Kernels {
@@ -33,7 +35,7 @@ impl StartsKernels for Kernels {
         conditions: &Arc<Conditions>,
         memory: Option<&BodyMemory>,
     ) -> Status<Box<dyn Task<World>>> {
-        let core = self.core.upgrade().ok_or(warploom_sys::types::CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let core = self.core.upgrade().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         let call = Call::new(&core, self.function, false);
         let launched = memory.and_then(|memory| memory.downcast_ref::<LaunchedMemory>());
         kernel.call.task(&call, world, Some(conditions), launched)
@@ -52,7 +54,7 @@ impl StartsKernels for Kernels {
     }
 
     fn afford(&self, world: &mut World, body: &Plan) -> Status<Claim> {
-        let core = self.core.upgrade().ok_or(warploom_sys::types::CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let core = self.core.upgrade().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         world.afford_body(&Call::new(&core, self.function, false), body)
     }
 }
@@ -62,7 +64,9 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
     let queue = call.queue(&mut world, stream)?;
     let handle = named_executable(call, &world, raw)?;
     if world.captures().hold(queue) {
-        return Err(call.uncapturable(&mut world, queue, "the launch of a graph"));
+        let refused = call.uncapturable(&mut world, queue, "the launch of a graph");
+        // Also in a capture that is invalid already.
+        return Err(if refused == CAPTURE_INVALIDATED { CAPTURE_UNSUPPORTED } else { refused });
     }
     call.check_legacy(&mut world, queue)?;
     let claim = world.afford_graph(call, handle)?;

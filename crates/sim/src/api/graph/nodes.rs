@@ -73,7 +73,7 @@ pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> 
         let reason = "the graph is being captured, so that its nodes stay";
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
-    if graph.is_some_and(|graph| graph.memory_nodes > 0) {
+    if graph.is_some_and(|graph| graph.is_of_memory) {
         return Err(call.refuse(NOT_SUPPORTED, "nodes of a graph that allocates or frees memory stay in it"));
     }
     let changed = found.graph;

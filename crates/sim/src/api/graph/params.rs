@@ -41,7 +41,7 @@ fn set(
     world.graph_changes(graph);
     call.set_feeds_graph(true);
     let new = made(&mut world, handle, &old)?;
-    work::check_fill(call, &world, graph, &new)?;
+    work::check_memory(call, &world, &new)?;
     if let Some(old) = world.graphs_mut().replace_work(handle, new) {
         world.forget_work(&old);
     }

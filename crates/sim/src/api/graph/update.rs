@@ -55,10 +55,22 @@ fn update(
     let mut world = call.world();
     let handle = named_executable(call, &world, raw)?;
     let graph = named(call, &world, graph)?;
-    let result = match world.graphs().executables.get(handle) {
-        Some(executable) => executable.pair(world.graphs(), graph),
-        None => return Err(INVALID_VALUE),
+    let graphs = world.graphs();
+    let executable = graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
+    let nothing = CUgraphExecUpdateResultInfo {
+        result: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
+        errorNode: std::ptr::null_mut(),
+        errorFromNode: std::ptr::null_mut(),
     };
+    if graphs.is_body(graph) {
+        tell(nothing)?;
+        return Err(call.refuse(INVALID_VALUE, "the body of a conditional node updates no executable graph"));
+    }
+    if graphs.is_of_memory(graph) && graphs.has_other_executable(graph, handle) {
+        tell(nothing)?;
+        return Err(call.refuse(NOT_SUPPORTED, "a graph with memory nodes has another executable already"));
+    }
+    let result = executable.pair(graphs, graph);
     let success = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS;
     let difference = result.as_ref().err().copied().unwrap_or(Difference::new(success, None));
     let node = |node: Option<NodeHandle>| node.map_or(std::ptr::null_mut(), Handle::as_raw);

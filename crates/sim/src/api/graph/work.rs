@@ -109,13 +109,20 @@ pub(super) fn fill(
     Ok(NodeWork::Memory(Arc::new(MemoryNode { op, given: Some(Given::Fill(given)), context })))
 }
 
-/// Refuses a fill of memory that another graph allocates and frees.
+/// Refuses a copy or fill of memory that a graph allocates and frees: once the free node is there, the memory is
+/// only for nodes that use it already.
+pub(super) fn check_memory(call: &Call<'_>, world: &Guard<'_>, work: &NodeWork) -> Status {
+    refuse_temporary(call, world.graphs().use_of_temporary(work))
+}
+
+/// Refuses, for an executable, a fill of memory that another graph allocates and frees.
 pub(super) fn check_fill(call: &Call<'_>, world: &Guard<'_>, graph: GraphHandle, work: &NodeWork) -> Status {
-    match world.graphs().foreign_fill(work, graph) {
-        Some(address) => {
-            Err(call
-                .refuse(INVALID_VALUE, format!("memory at {address:#x} is there in launches of another graph only")))
-        }
+    refuse_temporary(call, world.graphs().foreign_fill(work, graph))
+}
+
+fn refuse_temporary(call: &Call<'_>, address: Option<u64>) -> Status {
+    match address {
+        Some(address) => Err(call.refuse(INVALID_VALUE, format!("a graph frees the memory at {address:#x} already"))),
         None => Ok(()),
     }
 }
@@ -148,10 +155,14 @@ pub(super) fn child(
     if found.owner.is_some() {
         return Err(call.refuse(NOT_SUPPORTED, "the graph belongs to a node already"));
     }
+    let is_moved = ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+    if !is_moved {
+        clones::check_copyable(call, world, inner)?;
+    }
     if world.graphs().all_in(inner).contains(&graph) {
         return Err(call.refuse(INVALID_VALUE, "a graph inside itself; the real driver would crash here"));
     }
-    if ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
+    if is_moved {
         return Ok(NodeWork::Child(inner));
     }
     clones::copy(call, world, inner).map(NodeWork::Child)
@@ -258,7 +269,7 @@ pub(super) fn changed(
             Ok(new)
         }
         (NodeWork::Child(_), NodeParams::Child { graph: inner, ownership })
-            if world.graphs().graphs.get(graph).is_some_and(|graph| graph.memory_nodes == 0) =>
+            if world.graphs().graphs.get(graph).is_some_and(|graph| !graph.is_of_memory) =>
         {
             child(call, world, graph, *inner, *ownership)
         }

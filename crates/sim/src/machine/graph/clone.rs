@@ -38,6 +38,7 @@ impl Graphs {
             drop(self.release_references(&references));
             return None;
         }
+        self.graphs.get_mut(copy)?.original = Some(graph);
         Some(copy)
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct Executable {
     pub(crate) graph: GraphHandle,
     /// The flags of its instantiation.
     pub(crate) flags: u64,
+    /// `true` if the graph had memory nodes when it was instantiated.
+    pub(crate) is_of_memory: bool,
     outline: Outline,
     /// Shared with the conditional nodes of launches in flight.
     plan: Arc<Plan>,
@@ -84,6 +86,7 @@ impl Executable {
             id,
             graph,
             flags,
+            is_of_memory: graphs.is_of_memory(graph),
             outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
             index: HashMap::new(),

@@ -30,8 +30,10 @@ pub(crate) struct Graph {
     pub(crate) conditions: Vec<ConditionHandle>,
     /// The nodes of the graph that it is a copy of, each with its copy here.
     pub(crate) copies: HashMap<NodeHandle, NodeHandle>,
-    /// The number of its allocation and free nodes.
-    pub(crate) memory_nodes: u32,
+    /// The graph that it is a copy of, which may be gone.
+    pub(crate) original: Option<GraphHandle>,
+    /// `true` from the first allocation or free node on, also if that could not be added.
+    pub(crate) is_of_memory: bool,
     /// The newest call that changed it, and its step of a host thread's timeline, while the machine checks.
     pub(crate) changed: Option<Box<(Epoch, Site)>>,
 }
@@ -65,7 +67,8 @@ impl Graphs {
             user_objects: LiteMap::new(),
             conditions: Vec::new(),
             copies: HashMap::new(),
-            memory_nodes: 0,
+            original: None,
+            is_of_memory: false,
             changed: None,
         };
         self.graphs.insert(graph)
@@ -106,7 +109,7 @@ impl Graphs {
         let found = self.graphs.get_mut(graph)?;
         found.nodes.push(Some(node));
         found.next_local_id += 1;
-        found.memory_nodes += u32::from(is_memory);
+        found.is_of_memory |= is_memory;
         Some(node)
     }
 
@@ -134,7 +137,6 @@ impl Graphs {
         let graph = self.graphs.get_mut(node.graph)?;
         graph.nodes[node.place as usize] = None;
         graph.empty += 1;
-        graph.memory_nodes -= u32::from(node.work.is_of_memory());
         if let NodeWork::Conditional(work) = &node.work
             && let Some(condition) = self.conditions.get_mut(work.condition)
         {

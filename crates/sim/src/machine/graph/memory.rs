@@ -51,6 +51,8 @@ struct Taken {
     graph: GraphHandle,
     /// The graph's own free node for the newest allocation.
     freed_by: Option<NodeHandle>,
+    /// `true` once an executable leaves it allocated behind its launches.
+    is_left: bool,
     /// Other graphs that have had a free node for it.
     freed_elsewhere: SmallVec<[GraphHandle; 1]>,
     /// The number of nodes and executables that allocate or free it, and 1 more while memory is allocated.
@@ -169,8 +171,8 @@ impl GraphMemory {
             return Some(*address);
         }
         let start = addresses.room_for(graph, len)?;
-        let (freed_by, freed_elsewhere) = (None, SmallVec::new());
-        addresses.taken.insert(start, Taken { bytes, graph, freed_by, freed_elsewhere, holders: 1 });
+        let (freed_by, is_left, freed_elsewhere) = (None, false, SmallVec::new());
+        addresses.taken.insert(start, Taken { bytes, graph, freed_by, is_left, freed_elsewhere, holders: 1 });
         Some(start)
     }
 
@@ -192,8 +194,15 @@ impl GraphMemory {
         self.devices.iter_mut().find_map(|device| device.taken.get_mut(&address))
     }
 
-    /// Refuses a free node for an allocation, with the reason. Each graph may free it once, but a graph whose own
-    /// allocation it is only if no other does, and no other if that graph does.
+    /// Notes that an executable leaves an allocation behind its launches.
+    pub(crate) fn leave(&mut self, address: u64) {
+        if let Some(taken) = self.taken_mut(address) {
+            taken.is_left = true;
+        }
+    }
+
+    /// Refuses a free node for an allocation, with the reason. Each graph may free it once, but the graph whose own
+    /// allocation it is only if no other does and no executable leaves it, and no other if that graph does.
     pub(crate) fn check_free(&self, address: u64, graph: GraphHandle) -> Result<(), &'static str> {
         let taken = self.taken(address).ok_or("is not the start of memory that a graph allocates")?;
         if taken.freed_by.is_some() {
@@ -201,6 +210,7 @@ impl GraphMemory {
         }
         match taken.graph == graph {
             true if !taken.freed_elsewhere.is_empty() => Err("is freed by another graph"),
+            true if taken.is_left => Err("is left allocated by an executable"),
             false if taken.freed_elsewhere.contains(&graph) => Err("is freed by the graph already"),
             _ => Ok(()),
         }
@@ -257,6 +267,14 @@ impl GraphMemory {
 }
 
 impl Graphs {
+    /// Notes that a graph has memory nodes, or was to have one: as on hardware, it counts as such from then on even
+    /// if the node is refused.
+    pub(crate) fn mark_memory(&mut self, graph: GraphHandle) {
+        if let Some(graph) = self.graphs.get_mut(graph) {
+            graph.is_of_memory = true;
+        }
+    }
+
     /// Reserves addresses for an allocation node that is to depend on some nodes.
     pub(crate) fn reserve_memory(
         &mut self,
@@ -266,7 +284,7 @@ impl Graphs {
         bytes: u64,
         most: u64,
     ) -> Option<u64> {
-        let is_reusing = self.graphs.get(graph).is_some_and(|graph| graph.memory_nodes > 1);
+        let is_reusing = self.graphs.get(graph).is_some_and(|graph| graph.is_of_memory);
         let before = if is_reusing { self.ancestry(before) } else { BTreeSet::new() };
         self.memory.take((graph, device), bytes, most, |node| before.contains(&node))
     }

@@ -1,6 +1,6 @@
 //! Updates of executables: which changes of a node's work an executable can take over.
 
-use warploom_sys::types::CUgraphExecUpdateResult;
+use warploom_sys::types::{CUgraphExecUpdateResult, CUmemorytype};
 
 use super::{Difference, Executable, Given, Graphs, MemoryNode, NodeWork, Pairs};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
@@ -36,7 +36,15 @@ impl MemoryNode {
             (None, None) => is_same_block(&old.op, &self.op),
             _ => false,
         };
-        same_shape && old.sides() == self.sides()
+        same_shape && old.sides() == self.sides() && old.kinds() == self.kinds()
+    }
+
+    /// The kinds of memory that a copy was given.
+    fn kinds(&self) -> Option<(CUmemorytype, CUmemorytype)> {
+        match &self.given {
+            Some(Given::Copy(given)) => Some((given.srcMemoryType, given.dstMemoryType)),
+            _ => None,
+        }
     }
 }
 
@@ -96,16 +104,21 @@ impl NodeWork {
 }
 
 impl Graphs {
-    /// The address of a fill of memory that another graph allocates and frees: then its nodes alone can fill it.
+    /// The address of memory that a new copy or fill uses, and that a graph allocates and frees: no nodes are added for
+    /// it any more.
+    pub(crate) fn use_of_temporary(&self, work: &NodeWork) -> Option<u64> {
+        let NodeWork::Memory(memory) = work else { return None };
+        let used = memory.op.addresses().into_iter().flatten();
+        used.into_iter().find(|address| self.memory.owner_of_temporary(*address).is_some())
+    }
+
+    /// The address of memory that a fill of an executable uses, and that another graph than its own allocates and
+    /// frees.
     pub(crate) fn foreign_fill(&self, work: &NodeWork, graph: GraphHandle) -> Option<u64> {
         let NodeWork::Memory(memory) = work else { return None };
-        let to = match &memory.op {
-            MemoryOp::Fill { to, .. } => to.address(),
-            MemoryOp::FillRows(fill) => fill.to.address(),
-            _ => return None,
-        };
-        let owner = self.memory.owner_of_temporary(to)?;
-        (self.root_of(owner) != self.root_of(graph)).then_some(to)
+        let [to, None] = memory.op.addresses() else { return None };
+        let owner = self.memory.owner_of_temporary(to?)?;
+        (self.root_of(owner) != self.root_of(graph)).then(|| to).flatten()
     }
 
     /// The work that an executable takes over from paired nodes.
