@@ -52,12 +52,6 @@ impl World {
             return Err(Flaw::of_graph(NOT_SUPPORTED, "the graph belongs to a node, and is launched with it"));
         }
         let all = graphs.all_in(graph);
-        for graph in &all {
-            if let Some(node) = graphs.in_cycle(*graph) {
-                let invalid = Outcome::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
-                return Err(Flaw::of_node(invalid, node, "a node depends on itself, through others"));
-            }
-        }
         let conditions = all.iter().filter_map(|graph| graphs.graphs.get(*graph)).flat_map(|graph| &graph.conditions);
         if conditions.filter_map(|condition| graphs.conditions.get(*condition)).any(|found| found.node.is_none()) {
             let outcome = Outcome::CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
@@ -71,10 +65,39 @@ impl World {
                 }
             }
         }
-        if let Some(reason) = graphs.other_instance(graph) {
+        let has_conditions =
+            all.iter().filter_map(|graph| graphs.graphs.get(*graph)).any(|found| !found.conditions.is_empty());
+        if has_conditions && graphs.graphs.iter().any(|(_, copy)| copy.original == Some(graph)) {
+            let reason = "a graph with conditions has no executable while there is a copy of it";
             return Err(Flaw::of_graph(NOT_SUPPORTED, reason));
         }
+        let mut others = graphs.executables.iter().filter(|(_, other)| other.graph == graph);
+        if others.any(|(_, other)| has_conditions || other.is_of_memory) {
+            let reason = "a graph with memory nodes or conditions has one executable at a time";
+            return Err(Flaw::of_graph(NOT_SUPPORTED, reason));
+        }
+        for graph in &all {
+            if let Some(node) = graphs.in_cycle(*graph) {
+                let invalid = Outcome::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+                return Err(Flaw::of_node(invalid, node, "a node depends on itself, through others"));
+            }
+        }
+        self.check_fills(&all)?;
         if flags & DEVICE_LAUNCH != 0 { self.check_device_launch(graph, &all) } else { Ok(()) }
+    }
+
+    /// Refuses fills of graph memory that no graph has any more.
+    fn check_fills(&self, all: &[GraphHandle]) -> Result<(), Flaw> {
+        for (handle, node) in all.iter().flat_map(|graph| self.graphs.nodes_of(*graph)) {
+            if let NodeWork::Memory(memory) = &node.work
+                && let [Some(to), None] = memory.op.addresses()
+                && self.graphs.memory.is_abandoned(to)
+            {
+                let error = Outcome::CUDA_GRAPH_INSTANTIATE_ERROR;
+                return Err(Flaw::of_node(error, handle, "no graph has the memory any more that the node fills"));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses nodes that the bodies of a conditional node cannot have. Inner conditional nodes are not
@@ -153,21 +176,6 @@ impl Graphs {
     /// `true` if a graph has memory nodes, or a graph inside it has.
     pub(crate) fn is_of_memory(&self, graph: GraphHandle) -> bool {
         self.all_in(graph).into_iter().filter_map(|graph| self.graphs.get(graph)).any(|graph| graph.is_of_memory)
-    }
-
-    /// The reason why there can be no further executable of a graph: one with memory is there already, or one of a
-    /// graph with conditions, of which there can be no copy either.
-    pub(crate) fn other_instance(&self, graph: GraphHandle) -> Option<&'static str> {
-        let mut executables = self.executables.iter().filter(|(_, executable)| executable.graph == graph);
-        let found = self.all_in(graph).into_iter().filter_map(|graph| self.graphs.get(graph));
-        if found.into_iter().any(|graph| !graph.conditions.is_empty()) {
-            if self.graphs.iter().any(|(_, copy)| copy.original == Some(graph)) {
-                return Some("a graph with conditions has no executable while there is a copy of it");
-            }
-            return executables.next().map(|_| "a graph with conditions has one executable at a time");
-        }
-        let other = executables.find(|(_, executable)| executable.is_of_memory);
-        other.map(|_| "a graph with memory nodes has one executable at a time")
     }
 
     /// `true` if a graph with memory nodes has an executable besides one.

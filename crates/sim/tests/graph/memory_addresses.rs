@@ -240,16 +240,14 @@ driver_tests! {
     /// The graph that allocates memory cannot free it any more once an executable leaves it allocated.
     fn memory_that_an_executable_leaves_is_freed_by_other_graphs(driver) {
         let stage = Stage::new(driver)?;
-        let (left, kept, other) = (stage.graph()?, stage.graph()?, stage.graph()?);
-        let ((first, fill), (second, last)) = (allocate(&stage, &left, 7)?, allocate(&stage, &kept, 7)?);
-        drop(left.instantiate()?);
-        assert!(free(driver, &left, first, &[fill]).is_err());
-        free(driver, &other, first, &[])?;
-        // One that frees it by itself at the next launch does not leave it.
-        let (mut raw, flags) = (null_mut(), CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
-        call!(driver.cuGraphInstantiateWithFlags(&mut raw, kept.raw, flags.0.into()))?;
-        free(driver, &kept, second, &[last])?;
-        call!(driver.cuGraphExecDestroy(raw))?;
+        for flags in [0, CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0] {
+            let (graph, mut raw) = (stage.graph()?, null_mut());
+            let (address, fill) = allocate(&stage, &graph, 7)?;
+            call!(driver.cuGraphInstantiateWithFlags(&mut raw, graph.raw, flags.into()))?;
+            call!(driver.cuGraphExecDestroy(raw))?;
+            assert!(free(driver, &graph, address, &[fill]).is_err());
+            free(driver, &stage.graph()?, address, &[])?;
+        }
     }
 
     /// A graph counts as one with memory from the first memory node on, even if that is refused.
@@ -257,7 +255,16 @@ driver_tests! {
         let stage = Stage::new(driver)?;
         let (graph, mut copy, mut node, mut bad) = (stage.graph()?, null_mut(), null_mut(), allocation(0));
         let empty = graph.empty(&[])?;
+        // But for parameters that are refused for themselves.
         answers!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null(), 0, &mut bad), CUDA_ERROR_INVALID_VALUE);
+        call!(driver.cuGraphClone(&mut copy, graph.raw))?;
+        call!(driver.cuGraphDestroy(copy))?;
+        let (mut good, twice) = (allocation(BYTES), [empty; 2]);
+        let raw = graph.raw;
+        answers!(
+            driver.cuGraphAddMemAllocNode(&mut node, raw, twice.as_ptr(), 2, &mut good),
+            CUDA_ERROR_INVALID_VALUE
+        );
         answers!(driver.cuGraphClone(&mut copy, graph.raw), CUDA_ERROR_NOT_SUPPORTED);
         answers!(driver.cuGraphDestroyNode(empty), CUDA_ERROR_NOT_SUPPORTED);
         let executable = graph.instantiate()?;
@@ -267,8 +274,8 @@ driver_tests! {
     /// Executables from before the first memory node do not count.
     fn a_graph_with_memory_has_one_executable(driver) {
         let stage = Stage::new(driver)?;
-        let (graph, other) = (stage.graph()?, stage.graph()?);
-        let (mut raw, _empty) = (null_mut(), graph.empty(&[])?);
+        let (graph, mut raw) = (stage.graph()?, null_mut());
+        graph.empty(&[])?;
         let before = graph.instantiate()?;
         allocate(&stage, &graph, 7)?;
         let executable = graph.instantiate()?;
@@ -280,7 +287,6 @@ driver_tests! {
         assert_eq!(update(driver, &executable, &graph).0, CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS);
         drop(executable);
         graph.instantiate()?;
-        drop(other);
     }
 
     /// A graph takes managed memory of a device, and allocates plain device memory.

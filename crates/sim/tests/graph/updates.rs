@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{answers, call, driver_tests};
+use warploom_testkit::{TestResult, answers, call, driver_tests};
 
 use crate::support::{Executable, Graph, Stage, zeroed};
 
@@ -53,6 +53,56 @@ driver_tests! {
         assert_eq!(stage.words::<3>()?, [9, 9, 9], "a disabled node stays so");
         answers!(driver.cuGraphExecUpdate_v2(null_mut(), graph.raw, null_mut()), CUDA_ERROR_INVALID_VALUE);
         answers!(driver.cuGraphExecUpdate_v2(executable.raw, null_mut(), null_mut()), CUDA_ERROR_INVALID_VALUE);
+    }
+
+    /// Nodes are compared level by level from the newest ends on: first the number of dependencies, then the kind.
+    fn the_first_node_that_differs_is_named(driver) {
+        let stage = Stage::new(driver)?;
+        type Shape<'s> = &'s [(char, &'s [usize])];
+        let build = |shape: Shape<'_>| -> TestResult<_> {
+            let (graph, mut nodes) = (stage.graph()?, Vec::new());
+            let context = stage.context();
+            for (kind, after) in shape {
+                let after: Vec<CUgraphNode> = after.iter().map(|index| nodes[*index]).collect();
+                let fill = stage.fill(0, 1, 4);
+                nodes.push(if *kind == 'e' { graph.empty(&after)? } else { graph.fill(&fill, context, &after)? });
+            }
+            Ok((graph, nodes))
+        };
+        let rows: [(Shape<'_>, Shape<'_>, Outcome, usize, Option<usize>); 5] = [
+            (&[('e', &[]), ('f', &[])], &[('f', &[]), ('e', &[])], KIND, 1, None),
+            (
+                &[('e', &[]), ('e', &[0]), ('f', &[])],
+                &[('f', &[]), ('e', &[]), ('e', &[1])],
+                TOPOLOGY, 2, None,
+            ),
+            (
+                &[('e', &[]), ('f', &[]), ('e', &[1])],
+                &[('f', &[]), ('f', &[0]), ('f', &[0])],
+                KIND, 2, None,
+            ),
+            (
+                &[('f', &[]), ('f', &[0]), ('e', &[1])],
+                &[('f', &[]), ('e', &[]), ('e', &[])],
+                TOPOLOGY, 1, None,
+            ),
+            (
+                &[('f', &[]), ('e', &[]), ('e', &[0, 1]), ('e', &[1])],
+                &[('f', &[]), ('e', &[]), ('e', &[1, 0]), ('e', &[1])],
+                TOPOLOGY, 2, Some(1),
+            ),
+        ];
+        for (old, new, result, node, from) in rows {
+            let ((graph, _), (other, nodes)) = (build(old)?, build(new)?);
+            let executable = graph.instantiate()?;
+            let mut info: CUgraphExecUpdateResultInfo = zeroed();
+            answers!(
+                driver.cuGraphExecUpdate_v2(executable.raw, other.raw, &mut info),
+                CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+            );
+            let from = from.map_or(null_mut(), |from| nodes[from]);
+            assert_eq!((info.result, info.errorNode, info.errorFromNode), (result, nodes[node], from), "{old:?} {new:?}");
+        }
     }
 
     fn a_graph_of_another_shape_is_refused(driver) {

@@ -43,17 +43,31 @@ fn add(
     kind: Kind,
     made: impl FnOnce(&mut Guard<'_>, Place<'_>) -> Status<NodeWork>,
 ) -> Status<NodeWork> {
+    add_checked(call, out, graph, dependencies, kind, |_| Ok(()), made)
+}
+
+/// Adds a node, after a check of its parameters that comes before all others.
+fn add_checked(
+    call: &Call<'_>,
+    out: Ptr<CUgraphNode>,
+    graph: Ptr<CUgraph_st>,
+    dependencies: Dependencies,
+    kind: Kind,
+    check: impl FnOnce(&Guard<'_>) -> Status,
+    made: impl FnOnce(&mut Guard<'_>, Place<'_>) -> Status<NodeWork>,
+) -> Status<NodeWork> {
     out.required()?;
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
+    check(&world)?;
     world.graph_changes(graph);
-    if matches!(kind, Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC | Kind::CU_GRAPH_NODE_TYPE_MEM_FREE) {
-        world.graphs_mut().mark_memory(graph);
-    }
     // Nodes may use the memory of graphs.
     call.set_feeds_graph(true);
     let Dependencies { nodes, data, count } = dependencies;
     let edges = read_edges(call, &world, graph, |index| nodes.read_at(index), data, count)?;
+    if matches!(kind, Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC | Kind::CU_GRAPH_NODE_TYPE_MEM_FREE) {
+        world.graphs_mut().mark_memory(graph);
+    }
     check_once(call, &edges)?;
     check_target(call, &edges, kind)?;
     let is_full = || call.refuse(OUT_OF_MEMORY, "there are as many nodes as handles");
@@ -159,8 +173,10 @@ pub(crate) fn cuGraphAddChildGraphNode(
 ) -> Status {
     let child = Handle::<()>::from_bits(child.address()).as_raw();
     let clone = CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
+    let check = |world: &Guard<'_>| work::check_child(call, world, child, clone);
     let work = |world: &mut Guard<'_>, place: Place<'_>| work::child(call, world, place.graph, child, clone);
-    add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_GRAPH, work).map(drop)
+    let dependencies = Dependencies::plain(dependencies, count);
+    add_checked(call, out, graph, dependencies, Kind::CU_GRAPH_NODE_TYPE_GRAPH, check, work).map(drop)
 }
 
 pub(crate) fn cuGraphAddEventRecordNode(
@@ -215,8 +231,10 @@ pub(crate) fn cuGraphAddMemAllocNode(
 ) -> Status {
     let read = params.read()?;
     let given = read.into();
+    let check = |_: &Guard<'_>| work::check_alloc(call, &given).map(drop);
     let work = |world: &mut Guard<'_>, place: Place<'_>| work::alloc(call, world, place, &given);
-    match add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC, work)? {
+    let dependencies = Dependencies::plain(dependencies, count);
+    match add_checked(call, out, graph, dependencies, Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC, check, work)? {
         NodeWork::Alloc(node) => params.write(CUDA_MEM_ALLOC_NODE_PARAMS { dptr: node.address, ..read }),
         _ => Ok(()),
     }
@@ -245,7 +263,12 @@ fn add_any(
     let given = work::read(call, params)?;
     let kind = params.read()?.type_;
     let work = |world: &mut Guard<'_>, place: Place<'_>| work::of_params(call, world, place, &given);
-    let added = add(call, out, graph, dependencies, kind, work)?;
+    let check = |world: &Guard<'_>| match &given {
+        NodeParams::Alloc(given) => work::check_alloc(call, given).map(drop),
+        NodeParams::Child { graph, ownership } => work::check_child(call, world, *graph, *ownership),
+        _ => Ok(()),
+    };
+    let added = add_checked(call, out, graph, dependencies, kind, check, work)?;
     match (added, given) {
         (NodeWork::Alloc(node), NodeParams::Alloc(_)) => {
             let member = params.member::<CUDA_MEM_ALLOC_NODE_PARAMS>();

@@ -142,10 +142,10 @@ fn remove(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     world.graph_changes(graph);
-    let pairs = read_pairs(call, &world, graph, ends, data, count)?;
     if world.graphs().graphs.get(graph).is_some_and(|graph| graph.is_of_memory) {
         return Err(call.refuse(NOT_SUPPORTED, "edges of a graph that allocates or frees memory stay in it"));
     }
+    let pairs = read_pairs(call, &world, graph, ends, data, count)?;
     for (edge, to) in pairs {
         if !world.graphs().has_edge(edge.node, to) {
             return Err(call.refuse(INVALID_VALUE, format!("there is no edge from {:?} to {to:?}", edge.node)));

@@ -142,6 +142,21 @@ pub(super) fn event(call: &Call<'_>, world: &Guard<'_>, raw: CUevent) -> Status<
     Ok(handle)
 }
 
+/// Refuses a graph that would have to be copied to be inside another, and cannot be.
+pub(super) fn check_child(
+    call: &Call<'_>,
+    world: &Guard<'_>,
+    inner: CUgraph,
+    ownership: CUgraphChildGraphNodeOwnership,
+) -> Status {
+    let inner = Handle::from_bits(inner.addr() as u64);
+    let is_moved = ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+    if is_moved || world.graphs().graphs.get(inner).is_none() {
+        return Ok(());
+    }
+    clones::check_copyable(call, world, inner)
+}
+
 /// A graph inside a graph: a copy, or the graph itself if the node becomes its owner.
 pub(super) fn child(
     call: &Call<'_>,
@@ -155,14 +170,10 @@ pub(super) fn child(
     if found.owner.is_some() {
         return Err(call.refuse(NOT_SUPPORTED, "the graph belongs to a node already"));
     }
-    let is_moved = ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
-    if !is_moved {
-        clones::check_copyable(call, world, inner)?;
-    }
     if world.graphs().all_in(inner).contains(&graph) {
         return Err(call.refuse(INVALID_VALUE, "a graph inside itself; the real driver would crash here"));
     }
-    if is_moved {
+    if ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
         return Ok(NodeWork::Child(inner));
     }
     clones::copy(call, world, inner).map(NodeWork::Child)
@@ -181,8 +192,8 @@ pub(super) fn values(call: &Call<'_>, world: &Guard<'_>, given: &ValuesParams) -
     Ok(NodeWork::Values(Arc::new(ValuesNode { ops, shown, flags, context })))
 }
 
-/// An allocation, with addresses reserved for it.
-pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, place: Place<'_>, given: &AllocParams) -> Status<NodeWork> {
+/// The device of an allocation that a graph can make.
+pub(super) fn check_alloc(call: &Call<'_>, given: &AllocParams) -> Status<u16> {
     let AllocParams { properties, bytes, .. } = *given;
     let refuse = |reason: &str| Err(call.refuse(INVALID_VALUE, reason));
     if bytes == 0 {
@@ -198,7 +209,13 @@ pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, place: Place<'_>, gi
     if properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
         return Err(call.refuse(NOT_SUPPORTED, "graph memory cannot be exported"));
     }
-    let device = device_for(call, &properties.location, is_managed)?;
+    device_for(call, &properties.location, is_managed)
+}
+
+/// An allocation, with addresses reserved for it.
+pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, place: Place<'_>, given: &AllocParams) -> Status<NodeWork> {
+    let AllocParams { properties, bytes, .. } = *given;
+    let device = check_alloc(call, given)?;
     let mut access = Vec::new();
     for index in 0..given.access_count {
         let granted = given.access.read_at(index)?;

@@ -223,6 +223,16 @@ impl GraphMemory {
         found.filter(|(_, taken)| taken.freed_by.is_some()).map(|(_, taken)| taken.graph)
     }
 
+    /// `true` for an address of graph memory that no node, executable or allocation has any more.
+    pub(crate) fn is_abandoned(&self, address: u64) -> bool {
+        self.devices.iter().any(|device| {
+            let is_inside = |window: &Window| (window.base()..window.base() + window.len()).contains(&address);
+            let holds = |(base, taken): (&u64, &Taken)| address - base < taken.bytes;
+            device.window.as_ref().is_some_and(is_inside)
+                && !device.taken.range(..=address).next_back().is_some_and(holds)
+        })
+    }
+
     /// An executable, or the allocation of a launch, has the addresses from now on, too.
     pub(crate) fn hold(&mut self, address: u64) {
         if let Some(taken) = self.taken_mut(address) {

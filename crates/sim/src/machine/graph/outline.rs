@@ -1,9 +1,10 @@
 //! The outline of an executable's definition: the kinds of its nodes and their edges at the instantiation.
 //!
 //! A graph can update an executable if it has the same outline. Nodes are paired from the ends of both graphs
-//! backwards, by the order of edges; the order in which nodes were added does not count beyond that.
+//! backwards, newest ends first and level by level, by the order of edges; the order in which nodes were added does
+//! not count beyond that. The first pair that differs is the one that an H200 names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use smallvec::SmallVec;
 use warploom_sys::types::{CUgraphExecUpdateResult, CUgraphNodeType};
@@ -103,24 +104,25 @@ impl Outline {
             return Err(Difference::topology(None));
         }
         if last.len() > self.last.len() {
-            return Err(Difference::topology(last.first().copied()));
+            // They are compared from the newest on.
+            return Err(Difference::topology(last.get(last.len() - self.last.len() - 1).copied()));
         }
         let mut partners: HashMap<NodeHandle, u32> = HashMap::with_capacity(count);
         let mut is_paired = vec![false; count];
-        let mut open: Vec<(u32, NodeHandle)> = self.last.iter().copied().zip(last).rev().collect();
+        let mut open: VecDeque<(u32, NodeHandle)> = self.last.iter().copied().zip(last).rev().collect();
         for (place, node) in &open {
             partners.insert(*node, *place);
             is_paired[*place as usize] = true;
         }
-        while let Some((place, handle)) = open.pop() {
+        while let Some((place, handle)) = open.pop_front() {
             let old = &self.nodes[place as usize];
             let Some(new) = graphs.nodes.get(handle) else { continue };
+            if old.dependencies.len() != new.dependencies.len() {
+                return Err(Difference::topology(Some(handle)));
+            }
             if old.kind != new.work.kind() {
                 let changed = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
                 return Err(Difference::new(changed, Some(handle)));
-            }
-            if old.dependencies.len() != new.dependencies.len() {
-                return Err(Difference::topology(Some(handle)));
             }
             for (before, edge) in old.dependencies.iter().copied().zip(&new.dependencies) {
                 match partners.get(&edge.node) {
@@ -128,7 +130,7 @@ impl Outline {
                     None if !is_paired[before as usize] => {
                         is_paired[before as usize] = true;
                         partners.insert(edge.node, before);
-                        open.push((before, edge.node));
+                        open.push_back((before, edge.node));
                     }
                     _ => return Err(Difference { from: Some(edge.node), ..Difference::topology(Some(handle)) }),
                 }

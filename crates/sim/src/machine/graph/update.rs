@@ -36,7 +36,8 @@ impl MemoryNode {
             (None, None) => is_same_block(&old.op, &self.op),
             _ => false,
         };
-        same_shape && old.sides() == self.sides() && old.kinds() == self.kinds()
+        let same_kinds = old.kinds().zip(self.kinds()).is_none_or(|(old, new)| old == new);
+        same_shape && same_kinds && old.sides() == self.sides()
     }
 
     /// The kinds of memory that a copy was given.

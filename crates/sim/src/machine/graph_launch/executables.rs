@@ -6,7 +6,7 @@ use warploom_engine::Mode;
 
 use crate::ffi::handle::{ExecutableHandle, GraphHandle, Handle};
 use crate::machine::destructor::Destructor;
-use crate::machine::graph::{AUTO_FREE, Executable, Pairs, References};
+use crate::machine::graph::{Executable, Pairs, References};
 use crate::machine::stream::{NON_BLOCKING, Traits};
 use crate::machine::world::{Work, World};
 
@@ -16,7 +16,7 @@ impl World {
         let id = self.graphs.next_id();
         let executable = Executable::new(&self.graphs, graph, id, flags);
         let (references, addresses) = (Arc::clone(&executable.references), executable.addresses());
-        let left = if flags & AUTO_FREE == 0 { executable.unfreed.clone() } else { Vec::new() };
+        let left = executable.unfreed.clone();
         let handle = self.graphs.executables.insert(executable)?;
         self.graphs.retain_references(&references.objects);
         addresses.iter().for_each(|address| self.graphs.memory.hold(*address));
