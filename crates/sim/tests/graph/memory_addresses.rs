@@ -2,8 +2,8 @@
 
 use std::ptr::{null, null_mut};
 
-use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode};
 use warploom_testkit::driver::{Driver, Error};
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{TestResult, answers, call, code_of, driver_tests, open};
@@ -348,5 +348,29 @@ fn the_reason_of_a_refused_launch_is_logged() -> TestResult {
     let log = machine.log();
     assert!(log.iter().any(|entry| entry.to_string().contains(&format!("{address:#x}"))), "{log:#?}");
     call!(driver.cuMemFree_v2(address))?;
+    Ok(())
+}
+
+/// A copy or fill of graph memory that nothing has allocated is a fault of its launch.
+#[test]
+fn a_node_without_its_memory_is_a_fault() -> TestResult {
+    for (is_fill, code) in [(true, CUresult::CUDA_ERROR_LAUNCH_FAILED), (false, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS)] {
+        let machine = Machine::preset("h200")?;
+        let driver = &Driver::open(&machine)?;
+        driver.initialize()?;
+        let stage = std::mem::ManuallyDrop::new(Stage::new(driver)?);
+        let (graph, other) = (stage.graph()?, stage.graph()?);
+        let (address, _) = allocate(&stage, &graph, 7)?;
+        let context = stage.context();
+        if is_fill {
+            other.fill(&CUDA_MEMSET_NODE_PARAMS { dst: address, ..stage.fill(0, 1, 4) }, context, &[])?;
+        } else {
+            other.copy(&CUDA_MEMCPY3D { dstDevice: address, ..stage.copy(0, 0, 4) }, context, &[])?;
+        }
+        let executable = std::mem::ManuallyDrop::new(other.instantiate()?);
+        call!(driver.cuGraphLaunch(executable.raw, null_mut()))?;
+        assert_eq!(code_of(call!(driver.cuCtxSynchronize())), code);
+        std::mem::forget((graph, other));
+    }
     Ok(())
 }

@@ -74,6 +74,12 @@ impl DeviceGraphMemory {
         self.window.as_ref().map(|window| window.host_of(address))
     }
 
+    /// `true` for an address of the device's graph memory.
+    fn has(&self, address: u64) -> bool {
+        let is_inside = |window: &Window| (window.base()..window.base() + window.len()).contains(&address);
+        self.window.as_ref().is_some_and(is_inside)
+    }
+
     /// Bytes to be charged so that an allocation fits.
     pub(crate) fn missing_for(&self, address: u64, bytes: u64) -> u64 {
         let new = granules(address, bytes).filter(|granule| !self.granules.contains_key(granule)).count();
@@ -221,6 +227,11 @@ impl GraphMemory {
         let mut before = self.devices.iter().filter_map(|device| device.taken.range(..=address).next_back());
         let found = before.find(|(base, taken)| address - *base < taken.bytes);
         found.filter(|(_, taken)| taken.freed_by.is_some()).map(|(_, taken)| taken.graph)
+    }
+
+    /// `true` for an address of graph memory around which nothing is allocated now.
+    pub(crate) fn is_unmapped(&self, address: u64) -> bool {
+        self.devices.iter().any(|device| device.has(address) && !device.granules.contains_key(&(address / GRANULE)))
     }
 
     /// `true` for an address of graph memory that no node, executable or allocation has any more.

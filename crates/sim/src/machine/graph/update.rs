@@ -119,7 +119,7 @@ impl Graphs {
         let NodeWork::Memory(memory) = work else { return None };
         let [to, None] = memory.op.addresses() else { return None };
         let owner = self.memory.owner_of_temporary(to?)?;
-        (self.root_of(owner) != self.root_of(graph)).then(|| to).flatten()
+        if self.root_of(owner) == self.root_of(graph) { None } else { to }
     }
 
     /// The work that an executable takes over from paired nodes.

@@ -2,15 +2,34 @@
 
 use smallvec::SmallVec;
 use warploom_engine::{Known, QueueId};
-use warploom_sys::types::CUmemAccess_flags;
+use warploom_sys::types::{CUmemAccess_flags, CUresult};
 
-use crate::ffi::handle::ExecutableHandle;
+use crate::ffi::handle::{ContextHandle, ExecutableHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::graph::{AUTO_FREE, AllocNode, Executable};
 use crate::machine::pool::Freed;
+use crate::machine::work::{Hook, Reached};
 use crate::machine::world::{Work, World};
-use crate::memory::{Allocation, Backing, GraphBlock, Side};
+use crate::memory::{Allocation, Backing, GraphBlock, MemoryOp, Side};
+
+/// A copy or fill of memory that is not there.
+pub(super) struct Unmapped {
+    pub(super) context: ContextHandle,
+    pub(super) code: CUresult,
+}
+
+impl Hook<World> for Unmapped {
+    fn reached(&mut self, world: &mut World, at: Reached) {
+        if at.ran {
+            world.poison(self.context, self.code);
+        }
+    }
+
+    fn describe(&self) -> String {
+        "a node that uses memory of a graph that is not allocated".to_owned()
+    }
+}
 
 impl World {
     /// Allocates the memory of a node for one launch.
@@ -35,6 +54,15 @@ impl World {
         };
         self.add_graph_allocation(allocation, queue, known);
         Ok(())
+    }
+
+    /// The error of a copy or fill of graph memory that nothing has allocated, so that no memory is there.
+    pub(super) fn fault_of_memory(&self, op: &MemoryOp) -> Option<CUresult> {
+        let [to, from] = op.addresses();
+        let is_missing = |address: u64| self.graphs.memory.is_unmapped(address);
+        let is_fill = from.is_none();
+        let code = if is_fill { CUresult::CUDA_ERROR_LAUNCH_FAILED } else { CUresult::CUDA_ERROR_ILLEGAL_ADDRESS };
+        to.into_iter().chain(from).any(is_missing).then_some(code)
     }
 
     /// Charges a device for an allocation. Returns the place of its first byte.

@@ -7,6 +7,7 @@ use warploom_engine::{Known, OpId, QueueId};
 use warploom_sys::types::CUresult;
 
 use super::branch::Branch;
+use super::memory::Unmapped;
 use super::order::StepOrder;
 use super::shared::{BodyMemory, Launch};
 use crate::ffi::handle::EventHandle;
@@ -87,7 +88,10 @@ impl World {
                 let memory = memory.map(|memory| &**memory);
                 Work::Task(launch.kernels.task(self, kernel, &launch.conditions, memory)?)
             }
-            NodeWork::Memory(memory) => memory.op.clone().into(),
+            NodeWork::Memory(node) => match self.fault_of_memory(&node.op).filter(|_| memory.is_none()) {
+                Some(code) => Work::Hook(Box::new(Unmapped { context: node.context, code })),
+                None => node.op.clone().into(),
+            },
             NodeWork::Host(HostNode { function, data }) => {
                 Work::HostFunction { function: *function, data: *data, known: Known::default(), slept: 0 }
             }
