@@ -140,12 +140,21 @@ impl Node {
         owners: impl FnOnce(Option<&Bundle>) -> Option<Bundle>,
         call: impl FnOnce(&Locked<'_>, CUgraphNode) -> Result<()>,
     ) -> Result<()> {
-        let mut locked = self.lock();
+        self.change_in(&mut self.lock(), owners, call)
+    }
+
+    /// As [`Node::change`], with the hierarchy locked.
+    pub(super) fn change_in(
+        &self,
+        locked: &mut Locked<'_>,
+        owners: impl FnOnce(Option<&Bundle>) -> Option<Bundle>,
+        call: impl FnOnce(&Locked<'_>, CUgraphNode) -> Result<()>,
+    ) -> Result<()> {
         let raw = locked.node(self)?;
         let id = self.graph_id();
-        let Some(bundle) = owners(locked.bundle(id, self.raw)) else { return call(&locked, raw) };
+        let Some(bundle) = owners(locked.bundle(id, self.raw)) else { return call(locked, raw) };
         let change = locked.prepare_change(id, self.raw, bundle)?;
-        if let Err(error) = call(&locked, raw) {
+        if let Err(error) = call(locked, raw) {
             locked.discard_change(id, change);
             return Err(error);
         }

@@ -20,4 +20,5 @@ mod reset;
 mod sharing;
 mod support;
 mod sweep;
+mod threads;
 mod words;
