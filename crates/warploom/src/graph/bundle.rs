@@ -46,6 +46,7 @@ impl fmt::Debug for Owner {
         let kind = match &self.0 {
             Retained::Memory(..) => "memory",
             Retained::Kernel(..) => "kernel",
+            Retained::Context(_) => "context",
             Retained::Value(_) => "value",
         };
         formatter.debug_tuple("Owner").field(&format_args!("{kind}")).finish()
@@ -58,6 +59,8 @@ pub(crate) enum Retained {
     Memory(AllocationRef, Access),
     /// A kernel, and the context that it runs in.
     Kernel(Kernel, Context),
+    /// A context that a node runs in, and that is not the graph's.
+    Context(Context),
     Value(#[expect(dead_code, reason = "kept for its drop")] Arc<dyn Any + Send + Sync>),
 }
 
@@ -128,6 +131,14 @@ impl Bundle {
         for (part, retained) in other.retained(is_meant) {
             self.keep(*part, retained.clone());
         }
+    }
+
+    /// The context that a node with these owners runs in, if it is kept.
+    pub(crate) fn context(&self) -> Option<&Context> {
+        self.all().find_map(|retained| match retained {
+            Retained::Kernel(_, context) | Retained::Context(context) => Some(context),
+            Retained::Memory(..) | Retained::Value(_) => None,
+        })
     }
 
     /// All owners.

@@ -66,7 +66,8 @@ impl Position<'_> {
         let add = |driver: &Driver, (node, graph, after, count): Place| unsafe {
             driver.cuGraphAddChildGraphNode(node, graph, after, count, child)
         };
-        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        let mut contexts = from.contexts_besides(graph.context(), source.id());
+        let node = self.node(|position| position.add_to(&mut locked, &mut contexts, add))?;
         if let Err(error) = adopt_child(&mut locked, &node, &from, source.id()) {
             report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
             return Err(error);
@@ -112,12 +113,19 @@ impl ChildNode {
         let (mut locked, mut from) = lock_both(graph, source);
         let node = locked.node(&self.node)?;
         let mut params = child_params(copyable(&mut from, source)?);
+        let contexts = from.contexts_besides(graph.context(), source.id());
+        let change = locked.prepare_change(graph.id(), raw, contexts)?;
         // SAFETY: the node is alive and has a graph, and the parameters are those of such a node.
-        unsafe { graph.driver().cuGraphNodeSetParams(node, &raw mut params) }?;
+        if let Err(error) = unsafe { graph.driver().cuGraphNodeSetParams(node, &raw mut params) } {
+            locked.discard_change(graph.id(), change);
+            return Err(error.into());
+        }
         locked.replace_inside(graph.id(), raw);
+        let published = locked.publish(graph.id(), change);
         let id = adopt_child(&mut locked, &self.node, &from, source.id()).inspect_err(|_| {
             locked.replace_inside(graph.id(), raw);
         })?;
+        published?;
         Ok(GraphDef::of(graph.hierarchy(), id))
     }
 }

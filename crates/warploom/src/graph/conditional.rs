@@ -8,6 +8,8 @@ use warploom_driver::sys::types::{
     CUDA_CONDITIONAL_NODE_PARAMS, CUgraphConditionalNodeType, CUgraphNodeParams, CUgraphNodeType,
 };
 
+use super::bundle::Bundle;
+use super::copy_node::keep_other_context;
 use super::node::{Node, typed_node};
 use super::position::Place;
 use super::{Condition, GraphDef, GraphError, Position};
@@ -164,7 +166,9 @@ impl Position<'_> {
             // condition and context are alive.
             unsafe { driver.cuGraphAddNode_v2(node, graph, after, null(), count, &raw mut params) }
         };
-        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        let mut owners = Bundle::default();
+        keep_other_context(&mut owners, (graph, self.context()));
+        let node = self.node(|position| position.add_to(&mut locked, &mut owners, add))?;
         // SAFETY: the parameters are still those of a conditional node.
         let bodies = unsafe { params.__bindgen_anon_1.conditional.phGraph_out };
         let (id, raw) = (graph.id(), node.raw());

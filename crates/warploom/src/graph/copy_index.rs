@@ -36,6 +36,7 @@ impl GraphDef {
         }
         // SAFETY: the driver has made it just now, and it has no other owner.
         let clone = unsafe { GraphDef::adopt(self.context(), raw) };
+        clone.attach(from.contexts_besides(self.context(), self.id()))?;
         copy_index((&mut clone.lock(), GraphId::ROOT), (&from, self.id()))?;
         Ok(clone)
     }
@@ -55,7 +56,9 @@ pub(super) fn lock_both<'a>(one: &'a GraphDef, other: &'a GraphDef) -> (Locked<'
 /// Copies the index of a graph to the copy that the driver has made of it, and of all graphs below.
 pub(super) fn copy_index((to, copy): (&mut Locked<'_>, GraphId), (from, source): (&Locked<'_>, GraphId)) -> Result<()> {
     let (driver, graph) = (to.driver(), to.graph(copy)?);
-    to.adopt(copy, (from, source), |node| find_in_clone(driver, graph, node))?;
+    let find = |node| find_in_clone(driver, graph, node);
+    to.adopt(copy, (from, source), find)?;
+    to.copy_contexts(copy, (from, source), find)?;
     for (node, inside) in from.nodes_with_graphs(source) {
         let node = find_in_clone(driver, graph, node)?;
         for source in inside {

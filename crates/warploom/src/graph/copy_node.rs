@@ -3,7 +3,6 @@
 
 use std::mem::{forget, zeroed};
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
-use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraphNode, CUmemorytype};
 
@@ -29,7 +28,8 @@ impl sealed::TypedNode for CopyNode {
     const KIND: NodeKind = NodeKind::Copy;
 
     fn over(node: Node) -> CopyNode {
-        CopyNode { node, other_context: None }
+        let other_context = node.other_context();
+        CopyNode { node, other_context }
     }
 }
 
@@ -140,7 +140,7 @@ pub(super) fn keep_other_context(owners: &mut Bundle, (graph, context): (&GraphD
 
 #[cold]
 fn keep_context(owners: &mut Bundle, context: &Context) {
-    owners.keep(Part::Whole, Retained::Value(Arc::new(context.clone())));
+    owners.keep(Part::Whole, Retained::Context(context.clone()));
 }
 
 #[inline]

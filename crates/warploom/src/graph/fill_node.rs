@@ -28,7 +28,8 @@ impl sealed::TypedNode for FillNode {
     const KIND: NodeKind = NodeKind::Fill;
 
     fn over(node: Node) -> FillNode {
-        FillNode { node, other_context: None }
+        let other_context = node.other_context();
+        FillNode { node, other_context }
     }
 }
 

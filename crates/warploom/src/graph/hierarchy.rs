@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
 use super::attachments::Attachments;
-use super::bundle::Bundle;
+use super::bundle::{Bundle, Part, Retained};
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::node::NodeId;
 use super::position::Dependency;
@@ -102,6 +102,8 @@ pub(super) struct Entry {
     uncopyable: NodeMap<&'static str>,
     /// `true` if it has a condition, or is the body of a conditional node: then it cannot be copied, either.
     is_conditional: bool,
+    /// The contexts of nodes that were copied from a graph of another context, where their owners do not tell.
+    contexts: NodeMap<Context>,
 }
 
 impl Entry {
@@ -116,6 +118,7 @@ impl Entry {
             unwanted: Vec::new(),
             uncopyable: NodeMap::default(),
             is_conditional: false,
+            contexts: NodeMap::default(),
         }
     }
 
@@ -339,6 +342,7 @@ impl<'h> Locked<'h> {
         entry.deaths += 1;
         entry.destroyed.insert(node, entry.deaths);
         entry.uncopyable.remove(&node);
+        entry.contexts.remove(&node);
         self.publish(id, change)
     }
 
@@ -348,6 +352,7 @@ impl<'h> Locked<'h> {
         entry.raw = None;
         entry.attachments = Attachments::default();
         entry.destroyed = NodeMap::default();
+        entry.contexts = NodeMap::default();
         for inside in std::mem::take(&mut entry.inside).into_values().flatten() {
             self.bury(inside);
         }
@@ -376,6 +381,50 @@ impl<'h> Locked<'h> {
         for inside in self.entry_mut(id).inside.remove(&node).unwrap_or_default() {
             self.bury(inside);
         }
+    }
+
+    /// The context that a node runs in, if its owners tell, or if it was copied from a graph of another one.
+    pub(super) fn context_of(&mut self, id: GraphId, node: RawNode) -> Option<Context> {
+        let kept = self.bundle(id, node).and_then(Bundle::context).cloned();
+        kept.or_else(|| self.entry(id).contexts.get(&node).cloned())
+    }
+
+    /// The contexts of a graph that is copied to a place of another one, for a bundle to keep there. Those of
+    /// graphs below are kept in the graph.
+    pub(super) fn contexts_besides(&self, place: &Context, id: GraphId) -> Bundle {
+        let (mut owners, mut kept) = (Bundle::default(), vec![place]);
+        for context in std::iter::once(self.hierarchy.context()).chain(self.entry(id).contexts.values()) {
+            if !kept.contains(&context) {
+                kept.push(context);
+                owners.keep(Part::Whole, Retained::Context(context.clone()));
+            }
+        }
+        owners
+    }
+
+    /// Takes note of the contexts that the nodes of a copy run in, where that is not the copy's own.
+    pub(super) fn copy_contexts(
+        &mut self,
+        copy: GraphId,
+        (from, source): (&Locked<'_>, GraphId),
+        mut find: impl FnMut(RawNode) -> Result<RawNode>,
+    ) -> Result<()> {
+        let mut contexts = NodeMap::default();
+        let (own, of_source) = (self.hierarchy.context(), from.hierarchy.context());
+        if own != of_source {
+            let nodes = self.raw_nodes(copy)?.into_iter().map(RawNode::new);
+            contexts.extend(nodes.map(|node| (node, of_source.clone())));
+        }
+        for (node, context) in &from.entry(source).contexts {
+            let node = find(*node)?;
+            if context == own {
+                contexts.remove(&node);
+            } else {
+                contexts.insert(node, context.clone());
+            }
+        }
+        self.entry_mut(copy).contexts = contexts;
+        Ok(())
     }
 
     /// Remembers a node that keeps the graph from being copied.

@@ -39,7 +39,8 @@ impl sealed::TypedNode for KernelNode {
     const KIND: NodeKind = NodeKind::Kernel;
 
     fn over(node: Node) -> KernelNode {
-        KernelNode { node, context: NodeContext::Unknown }
+        let context = node.other_context().map_or(NodeContext::Unknown, NodeContext::Other);
+        KernelNode { node, context }
     }
 }
 

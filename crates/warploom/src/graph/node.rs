@@ -11,8 +11,8 @@ use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Position};
-use crate::Result;
 use crate::biased::BiasedArc;
+use crate::{Context, Result};
 
 /// A node of a graph. A clone is another handle to the same node, and keeps the graph.
 ///
@@ -107,6 +107,11 @@ impl Node {
         // SAFETY: the node is alive, and `kind` is writable.
         unsafe { self.graph.driver().cuGraphNodeGetType(raw, &raw mut kind) }?;
         Ok(NodeKind::from_raw(kind))
+    }
+
+    /// The context that it runs in, if that is known and not the graph's. It never changes.
+    pub(super) fn other_context(&self) -> Option<Context> {
+        self.lock().context_of(self.graph_id(), self.raw).filter(|context| context != self.graph.context())
     }
 
     /// Refuses a node of another kind.

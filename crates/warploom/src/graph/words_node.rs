@@ -30,7 +30,8 @@ impl sealed::TypedNode for WordsNode {
     const KIND: NodeKind = NodeKind::Values;
 
     fn over(node: Node) -> WordsNode {
-        WordsNode { node, other_context: None }
+        let other_context = node.other_context();
+        WordsNode { node, other_context }
     }
 }
 

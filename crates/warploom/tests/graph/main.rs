@@ -4,6 +4,7 @@ mod across;
 mod adjacency;
 mod attachments;
 mod conditionals;
+mod contexts;
 mod copies;
 mod executables;
 #[path = "../gate/mod.rs"]
