@@ -69,7 +69,11 @@ impl Position<'_> {
         let mut contexts = from.contexts_besides(graph.context(), source.id());
         let node = self.node(|position| position.add_to(&mut locked, &mut contexts, add))?;
         if let Err(error) = adopt_child(&mut locked, &node, &from, source.id()) {
-            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
+            let taken_back = locked.take_back(graph.id(), node.raw());
+            if taken_back.is_err() {
+                locked.set_child_unknown(graph.id(), node.raw());
+            }
+            report(|| Subject::GraphOwners, taken_back);
             return Err(error);
         }
         Ok(ChildNode { node })
@@ -103,8 +107,9 @@ impl ChildNode {
     /// # Errors
     ///
     /// As [`Position::embed`], with the graph as before; needs driver 12.2. If the driver fails to name the
-    /// nodes of the copy, its error; then the node has the new graph, whose nodes keep everything until the
-    /// node goes.
+    /// nodes of the copy, its error. The node has the new graph then, and
+    /// [`GraphError::ChildUnknown`] is the error of all instantiations, updates and copies until it has another
+    /// one or is destroyed.
     #[doc(alias = "cuGraphNodeSetParams")]
     pub fn set_child(&self, source: &GraphDef) -> Result<GraphDef> {
         let (graph, raw) = (self.node.graph(), self.node.raw());
@@ -123,7 +128,7 @@ impl ChildNode {
         locked.replace_inside(graph.id(), raw);
         let published = locked.publish(graph.id(), change);
         let id = adopt_child(&mut locked, &self.node, &from, source.id()).inspect_err(|_| {
-            locked.replace_inside(graph.id(), raw);
+            locked.set_child_unknown(graph.id(), raw);
         })?;
         published?;
         Ok(GraphDef::of(graph.hierarchy(), id))

@@ -23,6 +23,14 @@ pub enum GraphError {
     )]
     Captured,
 
+    /// The graph inside of a child node has memory that this crate does not know: the driver failed to name its
+    /// nodes when the graph was set.
+    #[error(
+        "the graph of a child node is not known, since the driver failed to name its nodes; set it again, or destroy the \
+         node"
+    )]
+    ChildUnknown,
+
     /// A node or condition belongs to another graph.
     #[error("the {what} belongs to another graph; nodes and conditions are used in the graph that they were made for")]
     OtherGraph {

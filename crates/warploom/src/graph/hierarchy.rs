@@ -104,6 +104,8 @@ pub(super) struct Entry {
     is_conditional: bool,
     /// The contexts of nodes that were copied from a graph of another context, where their owners do not tell.
     contexts: NodeMap<Context>,
+    /// Child nodes whose graphs have owners that are not known here, since the driver did not name their nodes.
+    unknown_children: NodeMap<()>,
 }
 
 impl Entry {
@@ -119,6 +121,7 @@ impl Entry {
             uncopyable: NodeMap::default(),
             is_conditional: false,
             contexts: NodeMap::default(),
+            unknown_children: NodeMap::default(),
         }
     }
 
@@ -263,12 +266,16 @@ impl<'h> Locked<'h> {
         if self.entry(id).is_captured { Err(GraphError::Captured.into()) } else { Ok(()) }
     }
 
-    /// Refuses a graph to be instantiated or copied while it, or a graph below it, is being captured.
+    /// Refuses a graph to be instantiated or copied while it, or a graph below it, is being captured or has a
+    /// child whose owners are not known.
     pub(super) fn check_settled(&self, id: GraphId) -> Result<()> {
         if self.state.is_broken {
             return Err(GraphError::GraphDestroyed.into());
         }
         self.check_not_captured(id)?;
+        if !self.entry(id).unknown_children.is_empty() {
+            return Err(GraphError::ChildUnknown.into());
+        }
         self.entry(id).inside.values().flatten().try_for_each(|inside| self.check_settled(*inside))
     }
 
@@ -343,6 +350,7 @@ impl<'h> Locked<'h> {
         entry.destroyed.insert(node, entry.deaths);
         entry.uncopyable.remove(&node);
         entry.contexts.remove(&node);
+        entry.unknown_children.remove(&node);
         self.publish(id, change)
     }
 
@@ -353,6 +361,7 @@ impl<'h> Locked<'h> {
         entry.attachments = Attachments::default();
         entry.destroyed = NodeMap::default();
         entry.contexts = NodeMap::default();
+        entry.unknown_children = NodeMap::default();
         for inside in std::mem::take(&mut entry.inside).into_values().flatten() {
             self.bury(inside);
         }
@@ -378,6 +387,7 @@ impl<'h> Locked<'h> {
 
     /// Forgets the graphs inside of a node, which has others now.
     pub(super) fn replace_inside(&mut self, id: GraphId, node: RawNode) {
+        self.entry_mut(id).unknown_children.remove(&node);
         for inside in self.entry_mut(id).inside.remove(&node).unwrap_or_default() {
             self.bury(inside);
         }
@@ -425,6 +435,13 @@ impl<'h> Locked<'h> {
         }
         self.entry_mut(copy).contexts = contexts;
         Ok(())
+    }
+
+    /// Records that the graph inside of a node has owners that are not known here. The launch of an executable
+    /// could not tell which memory it uses, so that none is made until the node has another graph or is gone.
+    pub(super) fn set_child_unknown(&mut self, id: GraphId, node: RawNode) {
+        self.replace_inside(id, node);
+        self.entry_mut(id).unknown_children.insert(node, ());
     }
 
     /// Remembers a node that keeps the graph from being copied.

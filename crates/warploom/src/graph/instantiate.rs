@@ -74,7 +74,7 @@ impl GraphDef {
     /// # Errors
     ///
     /// [`GraphError::Instantiate`] with the reason and the node, [`GraphError::Inside`] for a graph inside of
-    /// a node, and the driver's error.
+    /// a node, [`GraphError::Captured`], [`GraphError::ChildUnknown`], and the driver's error.
     #[doc(alias = "cuGraphInstantiateWithParams")]
     pub fn instantiate_with(&self, options: &InstantiateOptions) -> Result<GraphExec> {
         if let Some(stream) = &options.upload {

@@ -20,7 +20,7 @@ impl GraphExec {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Update`] with the reason and the node,
+    /// [`GraphError::Update`] with the reason and the node, [`GraphError::ChildUnknown`],
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), and the driver's error. Then the
     /// executable is as before.
     #[doc(alias = "cuGraphExecUpdate")]

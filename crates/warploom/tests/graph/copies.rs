@@ -1,8 +1,12 @@
 //! Clones, embedded graphs and their updates.
 
 use warploom::graph::{ChildNode, NodeKind};
-use warploom::{GraphDef, GraphError};
-use warploom_testkit::driver_tests;
+use warploom::sys::types::CUresult;
+use warploom::{GraphDef, GraphError, ManagedMemory, MemoryError};
+use warploom_sim::Mode;
+use warploom_sim::fault::{Calls, Plan, Rule};
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, driver_tests, open};
 
 use crate::support::{Stage, closure};
 
@@ -70,4 +74,51 @@ driver_tests! {
         assert_eq!((child.node_count()?, child.edges()?.len()), (2, 1));
         assert_eq!(child.root(), clone);
     }
+}
+
+/// S2.19: if the driver replaces the graph of a child node and fails to name the new nodes, memory that they use is not
+/// known: nothing is made of the graph until the child is set again.
+#[test]
+fn a_child_whose_nodes_were_not_named_is_refused_until_it_is_set_again() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let stage = Stage::new(&driver)?;
+    let mut memory = ManagedMemory::new(&stage.context)?.zeroed::<u32>(4, &stage.stream)?;
+    stage.stream.synchronize()?;
+    let (empty, step) = (GraphDef::new(&stage.context)?, GraphDef::new(&stage.context)?);
+    empty.empty()?;
+    step.entry().fill(&mut memory, 7)?;
+    let outer = GraphDef::new(&stage.context)?;
+    outer.entry().embed(&empty)?;
+    let before = stage.graph.instantiate()?;
+    let fail = || {
+        let rule = Rule::on(Calls::named("cuGraphNodeFindInClone")?).nth(1).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        Ok::<_, Box<dyn std::error::Error>>(machine.inject(Plan::new().rule(rule))?)
+    };
+    let child = stage.graph.entry().embed(&empty)?;
+    let scope = fail()?;
+    assert!(child.set_child(&step).is_err());
+    drop(scope);
+    assert_eq!(child.child()?.node_count()?, 1);
+    let unknown = GraphError::ChildUnknown;
+    assert_eq!(stage.graph.instantiate().map(drop), Err(unknown.clone().into()));
+    assert_eq!(stage.graph.try_clone().map(drop), Err(unknown.clone().into()));
+    assert_eq!(outer.entry().embed(&stage.graph).map(drop), Err(unknown.clone().into()));
+    assert_eq!(before.update(&stage.graph), Err(unknown.into()));
+
+    child.set_child(&step)?;
+    let exec = stage.graph.instantiate()?;
+    let borrowed = memory.host_mut()?;
+    assert!(matches!(exec.launch(&stage.stream), Err(warploom::Error::Memory(MemoryError::HostBorrowed { .. }))));
+    drop(borrowed);
+    exec.launch(&stage.stream)?;
+    stage.stream.synchronize()?;
+    assert_eq!(memory.host()?, [7; 4]);
+
+    let scope = fail()?;
+    assert!(child.set_child(&step).is_err());
+    drop(scope);
+    child.destroy()?;
+    stage.graph.instantiate()?.launch(&stage.stream)?;
+    stage.stream.synchronize()?;
+    Ok(())
 }
