@@ -35,7 +35,7 @@ impl Scene {
 
     /// Drops the other context and its graph, and checks that an executable keeps the context until it is dropped.
     #[track_caller]
-    fn is_kept_by(self, make: impl FnOnce(GraphDef) -> Result<GraphExec>) -> Result<()> {
+    fn assert_kept_by(self, make: impl FnOnce(GraphDef) -> Result<GraphExec>) -> Result<()> {
         let Scene { stage, memory, other, inner, leaks } = self;
         let is_context = |kind| kind == Kind::Context;
         inner.close()?;
@@ -64,20 +64,20 @@ driver_tests! {
         let mut scene = Scene::new(driver)?;
         scene.stage.graph.entry().on(&scene.other).fill(&mut scene.memory, 1)?;
         scene.stage.graph.nodes()?[0].downcast::<FillNode>()?.set(&mut scene.memory, 7)?;
-        scene.is_kept_by(instantiated)?;
+        scene.assert_kept_by(instantiated)?;
     }
 
     /// S2.2, S2.24: an embedded graph keeps its context, and so does one in the place of another.
     fn an_embedded_graph_keeps_its_context(driver) {
         let scene = Scene::new(driver)?;
         scene.stage.graph.entry().embed(&scene.inner)?;
-        scene.is_kept_by(instantiated)?;
+        scene.assert_kept_by(instantiated)?;
 
         let scene = Scene::new(driver)?;
         let child = scene.stage.graph.entry().embed(&GraphDef::new(&scene.stage.context)?)?;
         child.set_child(&scene.inner)?;
         drop(child);
-        scene.is_kept_by(instantiated)?;
+        scene.assert_kept_by(instantiated)?;
     }
 
     /// S2.6: a clone of an embedded graph keeps the context of the nodes, which may be changed there.
@@ -86,7 +86,7 @@ driver_tests! {
         let clone = scene.stage.graph.entry().embed(&scene.inner)?.child()?.try_clone()?;
         clone.nodes()?[0].downcast::<FillNode>()?.set(&mut scene.memory, 7)?;
         scene.stage.graph = clone;
-        scene.is_kept_by(instantiated)?;
+        scene.assert_kept_by(instantiated)?;
     }
 
     /// S2.14: a conditional node keeps its context.
@@ -96,7 +96,7 @@ driver_tests! {
         let node = scene.stage.graph.entry().on(&scene.other).if_then(&condition)?;
         node.body().entry().fill(&mut scene.memory, 7)?;
         drop((node, condition));
-        scene.is_kept_by(instantiated)?;
+        scene.assert_kept_by(instantiated)?;
     }
 
     /// S2.26, S2.27: an executable keeps the context of a graph that it was updated from, and of one that a child was.
@@ -107,7 +107,7 @@ driver_tests! {
         match exec.update(&scene.inner) {
             Ok(()) => {
                 drop(fill);
-                scene.is_kept_by(|_| Ok(exec))?;
+                scene.assert_kept_by(|_| Ok(exec))?;
             }
             // Drivers may refuse another context.
             Err(error) => assert!(matches!(error, Error::Graph(_)), "{error}"),
@@ -121,7 +121,7 @@ driver_tests! {
         match exec.node(&child).set_child(&scene.inner) {
             Ok(()) => {
                 drop((child, step));
-                scene.is_kept_by(|_| Ok(exec))?;
+                scene.assert_kept_by(|_| Ok(exec))?;
             }
             Err(error) => assert!(error.code().is_some(), "{error}"),
         }
