@@ -4,8 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::device::same_driver;
 use crate::memory::{Access, AllocationRef};
-use crate::{Buffer, Context, DeviceCopy, Kernel, ManagedBuffer};
+use crate::{Buffer, CaptureError, Context, DeviceCopy, Driver, Kernel, ManagedBuffer, Result};
 
 /// Shared ownership of anything: a graph keeps it for as long as a node may use it.
 ///
@@ -26,6 +27,16 @@ impl Owner {
     /// Owns a share of a value.
     pub fn shared(value: Arc<dyn Any + Send + Sync>) -> Owner {
         Owner(Retained::Value(value))
+    }
+}
+
+impl Owner {
+    /// Refuses memory of another driver, of a context that was reset, or that a capture allocates for its graph.
+    pub(super) fn check(&self, driver: &Driver) -> Result<()> {
+        let Retained::Memory(allocation, _) = &self.0 else { return Ok(()) };
+        same_driver(allocation.context().driver(), driver)?;
+        allocation.context().check_generation()?;
+        if allocation.capture().is_some() { Err(CaptureError::GraphMemory.into()) } else { Ok(()) }
     }
 }
 

@@ -10,6 +10,7 @@ use warploom_driver::sys::types::{
 
 use super::bundle::Bundle;
 use super::copy_node::keep_other_context;
+use super::hierarchy::Conditional;
 use super::node::{Node, typed_node};
 use super::position::Place;
 use super::{Condition, GraphDef, GraphError, Position};
@@ -92,8 +93,9 @@ impl Position<'_> {
     ///
     /// # Errors
     ///
-    /// [`GraphError::OtherGraph`] for a condition of another hierarchy, and as [`Position::empty`]; needs
-    /// driver 12.3. The driver takes one node for each condition, in the condition's graph or below.
+    /// [`GraphError::OtherGraph`] for a condition of another hierarchy, [`GraphError::ConditionUsed`] for one
+    /// that another node reads, [`GraphError::GraphDestroyed`] for one whose graph is gone, and as
+    /// [`Position::empty`]; needs driver 12.3. The driver takes a node in the condition's graph or below.
     #[doc(alias = "cuGraphAddNode")]
     pub fn if_then(self, condition: &Condition) -> Result<IfNode> {
         let (node, bodies) = self.conditional(condition, CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF, 1)?;
@@ -161,6 +163,7 @@ impl Position<'_> {
         };
         let graph = self.graph();
         let mut locked = graph.lock();
+        locked.check_condition(condition.graph().id(), condition.as_raw())?;
         let add = |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at, and the parameters are those of a conditional node whose
             // condition and context are alive.
@@ -172,7 +175,7 @@ impl Position<'_> {
         // SAFETY: the parameters are still those of a conditional node.
         let bodies = unsafe { params.__bindgen_anon_1.conditional.phGraph_out };
         let (id, raw) = (graph.id(), node.raw());
-        locked.add_uncopyable(id, raw, "conditional");
+        locked.add_conditional(id, raw, Conditional { condition: condition.as_raw() });
         let add = |index: u32| {
             // SAFETY: the driver has an array of as many graphs, for as long as the node exists.
             let body = unsafe { *bodies.add(index as usize) };

@@ -74,6 +74,10 @@ pub enum GraphError {
     #[error("a switch needs at least 1 branch")]
     NoBranches,
 
+    /// A condition was to be read by a second node.
+    #[error("the condition belongs to another conditional node; make a condition for each node")]
+    ConditionUsed,
+
     /// A kernel node cannot overlap the node before it by its launch configuration.
     #[error("overlap_previous is for streams; in a graph, the order is given by its edges")]
     Overlap,

@@ -12,7 +12,7 @@
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
+use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphConditionalHandle, CUgraphNode};
 
 use super::attachments::Attachments;
 use super::bundle::{Bundle, Part, Retained};
@@ -104,8 +104,16 @@ pub(super) struct Entry {
     is_conditional: bool,
     /// The contexts of nodes that were copied from a graph of another context, where their owners do not tell.
     contexts: NodeMap<Context>,
+    /// The conditional nodes that were added here.
+    conditionals: NodeMap<Conditional>,
     /// Child nodes whose graphs have owners that are not known here, since the driver did not name their nodes.
     unknown_children: NodeMap<()>,
+}
+
+/// The parameters of a conditional node that never change.
+#[derive(Clone, Copy)]
+pub(super) struct Conditional {
+    pub(super) condition: CUgraphConditionalHandle,
 }
 
 impl Entry {
@@ -121,6 +129,7 @@ impl Entry {
             uncopyable: NodeMap::default(),
             is_conditional: false,
             contexts: NodeMap::default(),
+            conditionals: NodeMap::default(),
             unknown_children: NodeMap::default(),
         }
     }
@@ -350,6 +359,7 @@ impl<'h> Locked<'h> {
         entry.destroyed.insert(node, entry.deaths);
         entry.uncopyable.remove(&node);
         entry.contexts.remove(&node);
+        entry.conditionals.remove(&node);
         entry.unknown_children.remove(&node);
         self.publish(id, change)
     }
@@ -361,6 +371,7 @@ impl<'h> Locked<'h> {
         entry.attachments = Attachments::default();
         entry.destroyed = NodeMap::default();
         entry.contexts = NodeMap::default();
+        entry.conditionals = NodeMap::default();
         entry.unknown_children = NodeMap::default();
         for inside in std::mem::take(&mut entry.inside).into_values().flatten() {
             self.bury(inside);
@@ -447,6 +458,19 @@ impl<'h> Locked<'h> {
     /// Remembers a node that keeps the graph from being copied.
     pub(super) fn add_uncopyable(&mut self, id: GraphId, node: RawNode, kind: &'static str) {
         self.entry_mut(id).uncopyable.insert(node, kind);
+    }
+
+    /// Refuses a condition whose graph is gone, or that another node reads.
+    pub(super) fn check_condition(&self, graph: GraphId, condition: CUgraphConditionalHandle) -> Result<()> {
+        self.graph(graph)?;
+        let mut nodes = self.state.graphs.iter().flat_map(|entry| entry.conditionals.values());
+        if nodes.any(|node| node.condition == condition) { Err(GraphError::ConditionUsed.into()) } else { Ok(()) }
+    }
+
+    /// Remembers a conditional node that was added.
+    pub(super) fn add_conditional(&mut self, id: GraphId, node: RawNode, conditional: Conditional) {
+        self.add_uncopyable(id, node, "conditional");
+        self.entry_mut(id).conditionals.insert(node, conditional);
     }
 
     /// Remembers that a graph has a condition or is a body.
