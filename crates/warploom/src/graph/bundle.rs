@@ -1,12 +1,12 @@
 //! Owners, and the bundle of them that one version of a node's parameters keeps.
 
-use std::any::Any;
+use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::sync::Arc;
 
 use crate::device::same_driver;
 use crate::memory::{Access, AllocationRef};
-use crate::{Buffer, CaptureError, Context, DeviceCopy, Driver, Kernel, ManagedBuffer, Result};
+use crate::{Buffer, CaptureError, Context, DeviceCopy, Driver, Kernel, ManagedBuffer, MemoryError, Result};
 
 /// Shared ownership of anything: a graph keeps it for as long as a node may use it.
 ///
@@ -58,6 +58,7 @@ impl fmt::Debug for Owner {
             Retained::Memory(..) => "memory",
             Retained::Kernel(..) => "kernel",
             Retained::Context(_) => "context",
+            Retained::Padded(_) => "type",
             Retained::Value(_) => "value",
         };
         formatter.debug_tuple("Owner").field(&format_args!("{kind}")).finish()
@@ -72,7 +73,30 @@ pub(crate) enum Retained {
     Kernel(Kernel, Context),
     /// A context that a node runs in, and that is not the graph's.
     Context(Context),
+    /// Nothing: the memory of the part has values of this type, which has padding.
+    Padded(PaddedType),
     Value(#[expect(dead_code, reason = "kept for its drop")] Arc<dyn Any + Send + Sync>),
+}
+
+/// A type with padding, whose values are not copied to memory of another type: padding is uninitialised.
+#[derive(Clone, Copy)]
+pub(crate) struct PaddedType(fn() -> (TypeId, &'static str));
+
+impl PaddedType {
+    /// The type, if it has padding.
+    #[inline]
+    pub(crate) fn of<T: DeviceCopy>() -> Option<PaddedType> {
+        T::HAS_PADDING.then_some(PaddedType(|| (TypeId::of::<T>(), type_name::<T>())))
+    }
+
+    /// Refuses memory of another type.
+    pub(crate) fn expect(self, other: Option<PaddedType>) -> Result<()> {
+        let (id, padded) = (self.0)();
+        match other {
+            Some(other) if (other.0)().0 == id => Ok(()),
+            _ => Err(MemoryError::CastPadding { padded }.into()),
+        }
+    }
 }
 
 /// The parameter of a node that a value is kept for.
@@ -148,7 +172,15 @@ impl Bundle {
     pub(crate) fn context(&self) -> Option<&Context> {
         self.all().find_map(|retained| match retained {
             Retained::Kernel(_, context) | Retained::Context(context) => Some(context),
-            Retained::Memory(..) | Retained::Value(_) => None,
+            Retained::Memory(..) | Retained::Padded(_) | Retained::Value(_) => None,
+        })
+    }
+
+    /// The type of a part's values, if it has padding.
+    pub(crate) fn padded(&self, part: Part) -> Option<PaddedType> {
+        self.retained(|kept| kept == part).find_map(|(_, retained)| match retained {
+            Retained::Padded(padded) => Some(*padded),
+            _ => None,
         })
     }
 

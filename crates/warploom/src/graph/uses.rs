@@ -73,7 +73,7 @@ impl GraphUses {
                 Retained::Context(context) if !self.other_contexts.contains(context) => {
                     self.other_contexts.push(context.clone());
                 }
-                Retained::Context(_) | Retained::Value(_) => {}
+                Retained::Context(_) | Retained::Padded(_) | Retained::Value(_) => {}
             }
         }
     }
@@ -141,6 +141,7 @@ impl GraphUses {
             Retained::Memory(allocation, _) => self.contexts.contains_key(&allocation.identity()),
             Retained::Kernel(kernel, context) => self.kernels.contains_key(&(kernel.address(), context.address())),
             Retained::Context(context) => self.other_contexts.contains(context),
+            Retained::Padded(_) => true,
             Retained::Value(_) => false,
         })
     }

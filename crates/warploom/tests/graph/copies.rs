@@ -1,8 +1,8 @@
 //! Clones, embedded graphs and their updates.
 
-use warploom::graph::{ChildNode, NodeKind};
+use warploom::graph::{ChildNode, CopyNode, NodeKind};
 use warploom::sys::types::CUresult;
-use warploom::{GraphDef, GraphError, ManagedMemory, MemoryError};
+use warploom::{DeviceCopy, Error, GraphDef, GraphError, ManagedMemory, MemoryError};
 use warploom_sim::Mode;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -57,6 +57,34 @@ driver_tests! {
                 assert!(stage.is_released(&new_watch));
             }
         }
+    }
+
+    /// Values with padding are not copied to memory of another type, by whichever end of a node is replaced.
+    fn values_with_padding_are_copied_to_their_own_type(driver) {
+        #[derive(Clone, Copy, Debug, DeviceCopy, PartialEq)]
+        #[repr(C)]
+        struct Padded {
+            small: u8,
+            large: u32,
+        }
+        let stage = Stage::new(driver)?;
+        let value = Padded { small: 1, large: 2 };
+        let (source, other) = (stage.pool.upload(&[value; 2], &stage.stream)?, stage.pool.upload(&[value; 2], &stage.stream)?);
+        let (mut target, mut bytes) = (stage.pool.upload(&[value; 2], &stage.stream)?, stage.pool.zeroed::<u8>(16, &stage.stream)?);
+        let refused = || Err::<(), Error>(MemoryError::CastPadding { padded: std::any::type_name::<Padded>() }.into());
+        let node = stage.graph.entry().copy(&source, &mut target)?;
+        assert_eq!(node.set_destination(&mut bytes), refused());
+        let clone = stage.graph.try_clone()?;
+        let found = clone.nodes()?[0].downcast::<CopyNode>()?;
+        assert_eq!(found.set_destination(&mut bytes), refused());
+        node.set_source(&other)?;
+        // Bytes are values of every type.
+        node.set_source(&bytes)?;
+        node.set_source(&source)?;
+        let plain = stage.graph.entry().copy(&stage.pool.zeroed::<u8>(16, &stage.stream)?, &mut bytes)?;
+        assert_eq!(plain.set_source(&source), refused());
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        assert_eq!(target.download(&stage.stream)?, [value; 2]);
     }
 
     /// A clone has the same nodes and edges, at every depth, and is a graph of its own.
