@@ -74,11 +74,14 @@ impl GraphDef {
     /// # Errors
     ///
     /// [`GraphError::Instantiate`] with the reason and the node, [`GraphError::Inside`] for a graph inside of
-    /// a node, [`GraphError::Captured`], [`GraphError::ChildUnknown`], and the driver's error.
+    /// a node, [`GraphError::Captured`], [`GraphError::ChildUnknown`],
+    /// [`ContextError::Stale`](crate::ContextError::Stale), also for the stream of an upload, and the driver's
+    /// error.
     #[doc(alias = "cuGraphInstantiateWithParams")]
     pub fn instantiate_with(&self, options: &InstantiateOptions) -> Result<GraphExec> {
         if let Some(stream) = &options.upload {
             same_driver(self.driver(), stream.driver())?;
+            stream.context().check_generation()?;
             stream.refuse_captured("the upload of a graph")?;
         }
         if *self != self.root() {
