@@ -90,9 +90,9 @@ pub(super) struct Entry {
     pub(super) attachments: Attachments,
     /// The graphs inside of a node, in their order.
     pub(super) inside: NodeMap<Vec<GraphId>>,
-    destroyed: NodeMap<u32>,
+    destroyed: NodeMap<u64>,
     /// The number of nodes that were destroyed.
-    deaths: u32,
+    deaths: u64,
     /// `true` while a stream is captured into it: then the driver destroys no node, and what the nodes use is
     /// not attached yet.
     is_captured: bool,
@@ -135,13 +135,13 @@ impl Entry {
     }
 
     #[inline]
-    fn incarnation(&self, node: RawNode) -> u32 {
+    fn incarnation(&self, node: RawNode) -> u64 {
         if self.destroyed.is_empty() { 0 } else { self.incarnation_after(node) }
     }
 
     /// As [`Entry::incarnation`], once nodes were destroyed.
     #[cold]
-    fn incarnation_after(&self, node: RawNode) -> u32 {
+    fn incarnation_after(&self, node: RawNode) -> u64 {
         self.destroyed.get(&node).copied().unwrap_or(0)
     }
 }

@@ -23,7 +23,7 @@ use crate::{Context, Result};
 pub struct Node {
     graph: GraphDef,
     raw: RawNode,
-    incarnation: u32,
+    incarnation: u64,
 }
 
 /// A node among those of its graph: the driver's handle, and a number that tells it from destroyed nodes that had
@@ -31,7 +31,7 @@ pub struct Node {
 #[derive(Clone, Copy)]
 pub(super) struct NodeId {
     pub(super) raw: RawNode,
-    pub(super) incarnation: u32,
+    pub(super) incarnation: u64,
 }
 
 impl Node {
@@ -63,7 +63,7 @@ impl Node {
     }
 
     #[inline]
-    pub(super) fn incarnation(&self) -> u32 {
+    pub(super) fn incarnation(&self) -> u64 {
         self.incarnation
     }
 
@@ -183,7 +183,7 @@ impl Hash for Node {
 }
 
 impl Node {
-    fn key(&self) -> (u64, GraphId, RawNode, u32) {
+    fn key(&self) -> (u64, GraphId, RawNode, u64) {
         (self.hierarchy().number(), self.graph_id(), self.raw, self.incarnation)
     }
 }
