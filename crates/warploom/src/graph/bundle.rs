@@ -75,7 +75,7 @@ pub(crate) enum Retained {
     Context(Context),
     /// Nothing: the memory of the part has values of this type, which has padding.
     Padded(PaddedType),
-    Value(#[expect(dead_code, reason = "kept for its drop")] Arc<dyn Any + Send + Sync>),
+    Value(Arc<dyn Any + Send + Sync>),
 }
 
 /// A type with padding, whose values are not copied to memory of another type: padding is uninitialised.

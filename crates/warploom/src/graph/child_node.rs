@@ -26,8 +26,8 @@ impl TypedNode for ChildNode {}
 impl sealed::TypedNode for ChildNode {
     const KIND: NodeKind = NodeKind::Child;
 
-    fn over(node: Node) -> ChildNode {
-        ChildNode { node }
+    fn over(node: Node) -> Result<ChildNode> {
+        Ok(ChildNode { node })
     }
 }
 

@@ -27,9 +27,9 @@ impl TypedNode for CopyNode {}
 impl sealed::TypedNode for CopyNode {
     const KIND: NodeKind = NodeKind::Copy;
 
-    fn over(node: Node) -> CopyNode {
+    fn over(node: Node) -> Result<CopyNode> {
         let other_context = node.other_context();
-        CopyNode { node, other_context }
+        Ok(CopyNode { node, other_context })
     }
 }
 

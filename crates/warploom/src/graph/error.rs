@@ -62,6 +62,15 @@ pub enum GraphError {
         found: NodeKind,
     },
 
+    /// The conditional node is of another type.
+    #[error("the node is {found} node, not {expected} node")]
+    OtherConditional {
+        /// The type that is needed, with its article.
+        expected: &'static str,
+        /// The type of the node.
+        found: &'static str,
+    },
+
     /// Memory or a condition of a graph was used outside of it.
     #[error("memory and conditions of a graph can only be used by nodes of that graph")]
     OutsideGraph,

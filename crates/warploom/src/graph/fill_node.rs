@@ -27,9 +27,9 @@ impl TypedNode for FillNode {}
 impl sealed::TypedNode for FillNode {
     const KIND: NodeKind = NodeKind::Fill;
 
-    fn over(node: Node) -> FillNode {
+    fn over(node: Node) -> Result<FillNode> {
         let other_context = node.other_context();
-        FillNode { node, other_context }
+        Ok(FillNode { node, other_context })
     }
 }
 

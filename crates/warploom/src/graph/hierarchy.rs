@@ -16,6 +16,7 @@ use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphConditionalHandle,
 
 use super::attachments::Attachments;
 use super::bundle::{Bundle, Part, Retained};
+use super::conditional::ConditionalKind;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::node::NodeId;
 use super::position::Dependency;
@@ -113,6 +114,9 @@ pub(super) struct Entry {
 /// The parameters of a conditional node that never change.
 #[derive(Clone, Copy)]
 pub(super) struct Conditional {
+    pub(super) kind: ConditionalKind,
+    /// The graph that the condition was made for.
+    pub(super) graph: GraphId,
     pub(super) condition: CUgraphConditionalHandle,
 }
 
@@ -465,6 +469,11 @@ impl<'h> Locked<'h> {
         self.graph(graph)?;
         let mut nodes = self.state.graphs.iter().flat_map(|entry| entry.conditionals.values());
         if nodes.any(|node| node.condition == condition) { Err(GraphError::ConditionUsed.into()) } else { Ok(()) }
+    }
+
+    /// A conditional node that was added by this crate.
+    pub(super) fn conditional(&self, id: GraphId, node: RawNode) -> Option<Conditional> {
+        self.entry(id).conditionals.get(&node).copied()
     }
 
     /// Remembers a conditional node that was added.

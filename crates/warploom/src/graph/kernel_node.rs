@@ -38,9 +38,9 @@ impl TypedNode for KernelNode {}
 impl sealed::TypedNode for KernelNode {
     const KIND: NodeKind = NodeKind::Kernel;
 
-    fn over(node: Node) -> KernelNode {
+    fn over(node: Node) -> Result<KernelNode> {
         let context = node.other_context().map_or(NodeContext::Unknown, NodeContext::Other);
-        KernelNode { node, context }
+        Ok(KernelNode { node, context })
     }
 }
 

@@ -351,26 +351,48 @@ pub(super) use typed_node;
 pub trait TypedNode: sealed::TypedNode {}
 
 pub(super) mod sealed {
-    use super::{Node, NodeKind};
+    use super::{Node, NodeKind, Result};
 
     #[expect(unnameable_types, reason = "only this crate has types of nodes")]
     pub trait TypedNode: Sized {
         const KIND: NodeKind;
 
         /// The node, which is of the kind.
-        fn over(node: Node) -> Self;
+        fn over(node: Node) -> Result<Self>;
     }
 }
 
 impl Node {
     /// The node as one of its kind.
     ///
+    /// ```
+    /// use warploom::graph::{AllocNode, NodeKind, WhileNode};
+    /// # use warploom::{Driver, GraphDef};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// # let graph = GraphDef::new(&driver.device(0)?.context()?)?;
+    /// graph.entry().allocate::<f32>(256)?.then().while_loop(&graph.condition(1)?)?;
+    /// for node in graph.nodes()? {
+    ///     match node.kind()? {
+    ///         NodeKind::Alloc => assert_eq!(node.downcast::<AllocNode<f32>>()?.len(), 256),
+    ///         _ => assert_eq!(node.downcast::<WhileNode>()?.body().node_count()?, 0),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`GraphError::OtherKind`] if it is of another kind, [`GraphError::NodeDestroyed`], and the driver's
     /// error.
+    ///
+    /// For conditional nodes, [`GraphError::OtherConditional`] for one of another type, and
+    /// [`GraphError::Opaque`] for one that other code has made. For alloc nodes,
+    /// [`MemoryError::Cast`](crate::MemoryError::Cast) if the bytes are not a whole number of the values, or not
+    /// aligned for them.
     pub fn downcast<N: TypedNode>(&self) -> Result<N> {
         self.expect(N::KIND)?;
-        Ok(N::over(self.clone()))
+        N::over(self.clone())
     }
 }

@@ -128,8 +128,9 @@ impl<'a> Position<'a> {
     ///
     /// # Errors
     ///
-    /// [`GraphError::OtherGraph`] and [`GraphError::NodeDestroyed`] if a node of the position is not in the
-    /// graph, [`GraphError::GraphDestroyed`], and the driver's error.
+    /// [`OtherGraph`](super::GraphError::OtherGraph) and [`NodeDestroyed`](super::GraphError::NodeDestroyed) if a
+    /// node of the position is not in the graph, [`GraphDestroyed`](super::GraphError::GraphDestroyed), and the
+    /// driver's error.
     #[doc(alias = "cuGraphAddEmptyNode")]
     #[inline]
     pub fn empty(self) -> Result<EmptyNode> {
