@@ -8,11 +8,12 @@ use warploom_driver::sys::types::{CUgraph, CUgraphNode, CUgraphNodeParams, CUgra
 
 use super::copy_index::{copy_index, lock_both};
 use super::hierarchy::{GraphId, Locked};
+use super::late_report::report_late;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Position};
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::{Driver, Result};
 
 /// A node that runs a graph of its own, added by [`Position::embed`].
@@ -73,7 +74,7 @@ impl Position<'_> {
             if taken_back.is_err() {
                 locked.set_child_unknown(graph.id(), node.raw());
             }
-            report(|| Subject::GraphOwners, taken_back);
+            report_late(|| Subject::GraphOwners, taken_back);
             return Err(error);
         }
         Ok(ChildNode { node })

@@ -6,11 +6,12 @@ use std::ptr::null_mut;
 use warploom_driver::sys::types::{CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraphInstantiate_flags, CUgraphInstantiateResult};
 
 use super::accumulator::Accumulator;
+use super::late_report::report_late;
 use super::uses::GraphUses;
 use super::{GraphDef, GraphError, GraphExec, InstantiateError, InstantiateReason};
 use crate::capture::RelaxedMode;
 use crate::device::same_driver;
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::{Queue, Result, Stream};
 
 /// Options of an instantiation.
@@ -109,7 +110,7 @@ impl GraphDef {
                 // The call failed when it was done.
                 //
                 // SAFETY: the driver has made it just now, and it has no other owner.
-                report(|| Subject::GraphExec { device: self.device().ordinal() }, unsafe {
+                report_late(|| Subject::GraphExec { device: self.device().ordinal() }, unsafe {
                     driver.cuGraphExecDestroy(raw)
                 });
             }
@@ -120,8 +121,10 @@ impl GraphDef {
         // SAFETY: the driver has made it just now, and it has no other owner; it has the accumulator's
         // reference.
         let exec = unsafe { GraphExec::over(self, raw, uses, accumulator) };
-        passing.release()?;
-        Ok(exec)
+        let released = passing.release();
+        // Without the lock: a failure to drop the executable is reported, and the program's hook may come here.
+        drop(locked);
+        released.map(|()| exec)
     }
 }
 

@@ -9,10 +9,11 @@ use warploom_driver::sys::types::{
 
 use super::bundle::{Bundle, Part, Retained};
 use super::hierarchy::Locked;
+use super::late_report::report_late;
 use super::node::{Node, NodeId, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{GraphError, Position};
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::kernel::{NodeAttribute, NodeLaunch};
 use crate::{Arguments, Context, Dimensions, Driver, Kernel, LaunchConfig, Result, Shape};
 
@@ -114,7 +115,7 @@ impl Position<'_> {
         if launch.has_attributes()
             && let Err(error) = set_attributes(locked.driver(), node.raw.raw(), &launch.attributes())
         {
-            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw));
+            report_late(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw));
             return Err(error);
         }
         Ok(node)
