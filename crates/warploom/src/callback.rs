@@ -135,6 +135,10 @@ pub(crate) fn panicked(payload: Box<dyn Any + Send>) -> Error {
     let message = payload.downcast_ref::<&str>().map(|text| Box::from(*text));
     let message = message.or_else(|| payload.downcast_ref::<String>().map(|text| text.as_str().into()));
     let message = message.unwrap_or_else(|| "a payload that is not text".into());
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        // Nothing may unwind into the driver, and this payload might panic as well.
+        std::mem::forget(payload);
+    }
     let error = Error::from(StreamError::HostFunctionPanicked { message });
     report(|| Subject::HostFunction, Err(error.clone()));
     error

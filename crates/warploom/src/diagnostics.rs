@@ -169,7 +169,9 @@ static HOOK: RwLock<Option<Hook>> = RwLock::new(None);
 /// `tracing`.
 ///
 /// It is called on the thread that drops, which may be any, or on the driver's, where the driver must not be
-/// called (for a [`Subject::HostFunction`]). If it panics, the report goes to `tracing`.
+/// called (for a [`Subject::HostFunction`]). Failures that occur while a graph is changed are reported soon
+/// afterwards by a thread of this crate, or by [`graph::reclaim`](crate::graph::reclaim), so that the hook may
+/// use the graph. If it panics, the report goes to `tracing`.
 pub fn set_hook(hook: impl Fn(&Report) + Send + Sync + 'static) {
     replace(Some(Arc::new(hook)));
 }

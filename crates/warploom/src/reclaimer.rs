@@ -24,6 +24,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
+use crate::callback;
+
 /// A value that is dropped later, such as the owners that a user object of the driver keeps.
 #[repr(C)]
 pub(crate) struct Item<T> {
@@ -151,11 +153,11 @@ fn start() {
 /// Graphs release the memory, code and closures that they keep on a thread of their own, soon after the last
 /// of definition, executables and launches is gone. The same thread drops buffers, streams and the like that
 /// a host function has dropped, where CUDA cannot be called. A program that wants to see the effect, such as
-/// a test that counts memory, calls this. It must not be called in a host function or another callback of the
-/// driver.
+/// a test that counts memory, calls this. In a host function or another callback of the driver it does
+/// nothing, and leaves the values to the thread.
 pub fn reclaim() {
-    if IS_DRAINING.get() {
-        return; // the drop of an owner; the caller above goes on with the rest
+    if IS_DRAINING.get() || callback::is_running() {
+        return; // the drop of an owner, whose caller above goes on with the rest; or CUDA cannot be called
     }
     let _draining = DRAINING.lock().unwrap_or_else(PoisonError::into_inner);
     IS_DRAINING.set(true);

@@ -13,7 +13,8 @@ use warploom::driver::Source;
 use warploom::sys::types::{CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
 use warploom::sys::{DriverTable, for_each_function};
 use warploom::{
-    Context, DeviceMemory, DevicePool, Driver, GraphDef, LaunchConfig, ManagedMemory, Mesh, Result, Stream, Topology,
+    Context, ContextOptions, DeviceMemory, DevicePool, Driver, GraphDef, LaunchConfig, ManagedMemory, Mesh, Result,
+    Stream, Topology,
 };
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, call};
@@ -207,6 +208,22 @@ fn launches_of_a_graph_take_nothing() -> TestResult {
     graph.entry().fill(&mut managed, 1)?;
     let exec = graph.instantiate()?;
     assert_eq!(taken(|| exec.launch(&stream))?, 0, "with memory that the host can borrow");
+    Ok(())
+}
+
+/// Changes of nodes of an executable to what it keeps, also in another context than the graph's.
+#[test]
+fn changes_of_nodes_take_nothing() -> TestResult {
+    let (context, stream, _) = setup()?;
+    let other = context.device().create_context(ContextOptions::new())?;
+    let memory = ManagedMemory::new(&context)?;
+    let (mut one, mut two) = (memory.zeroed::<u32>(32, &stream)?, memory.zeroed::<u32>(32, &stream)?);
+    let graph = GraphDef::new(&context)?;
+    let fill = graph.entry().on(&other).fill(&mut one, 7)?;
+    let copy = fill.then().on(&other).copy(&one, &mut two)?;
+    let exec = graph.instantiate()?;
+    assert_eq!(taken(|| exec.node(&fill).set(&mut one, 8))?, 0, "a fill");
+    assert_eq!(taken(|| exec.node(&copy).set(&one, &mut two))?, 0, "a copy");
     Ok(())
 }
 

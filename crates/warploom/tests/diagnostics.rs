@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warploom::diagnostics::{self, Report, Subject};
 use warploom::sys::types::CUdeviceptr;
-use warploom::{Context, DevicePool, Error, MemoryError, OrderedResource, Result, Stream, StreamOrdered};
+use warploom::{Context, DevicePool, Error, GraphDef, MemoryError, OrderedResource, Result, Stream, StreamOrdered};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
@@ -61,7 +61,31 @@ fn failures_of_drops_reach_the_hook() -> TestResult {
     assert_eq!(report.to_string(), "while running a host function: a host function panicked: at work");
 
     a_failing_deallocate_reaches_the_hook(&machine, &driver.device(0)?.context()?)?;
+    a_hook_may_use_the_graph_that_a_failure_concerns(&machine, &driver.device(0)?.context()?)?;
     diagnostics::reset_hook();
+    Ok(())
+}
+
+/// A failure to take back a node is reported when the graph is not locked any more.
+fn a_hook_may_use_the_graph_that_a_failure_concerns(machine: &Machine, context: &Context) -> TestResult {
+    let graph = GraphDef::new(context)?;
+    let (weak, counts) = (graph.downgrade(), Arc::new(Mutex::new(Vec::new())));
+    let seen = Arc::clone(&counts);
+    diagnostics::set_hook(move |report| {
+        let count = weak.upgrade().map(|graph| graph.node_count());
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push((report.subject.clone(), count));
+    });
+    let fail = |name| Ok::<_, Box<dyn std::error::Error>>(Rule::on(Calls::named(name)?));
+    let code = CUresult::CUDA_ERROR_UNKNOWN;
+    let plan =
+        Plan::new().rule(fail("cuGraphAddEmptyNode")?.fail_after(code)).rule(fail("cuGraphDestroyNode")?.fail(code));
+    let scope = machine.inject(plan)?;
+    assert!(graph.empty().is_err());
+    drop(scope);
+    warploom::graph::reclaim();
+    let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
+    assert_eq!(counts, [(Subject::GraphOwners, Some(Ok(1)))]);
+    diagnostics::set_hook(|report| reports().push(report.clone()));
     Ok(())
 }
 

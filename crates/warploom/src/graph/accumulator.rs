@@ -14,6 +14,11 @@ use super::bundle::{Bundle, Part, Retained};
 pub(super) struct Accumulator(Arc<Mutex<Vec<Bundle>>>);
 
 impl Accumulator {
+    /// With owners from the start.
+    pub(super) fn of(bundle: Bundle) -> Accumulator {
+        if bundle.is_empty() { Accumulator::default() } else { Accumulator(Arc::new(Mutex::new(vec![bundle]))) }
+    }
+
     /// The accumulator, to be attached to a graph.
     pub(super) fn bundle(&self) -> Bundle {
         let shared: Arc<Mutex<Vec<Bundle>>> = Arc::clone(&self.0);

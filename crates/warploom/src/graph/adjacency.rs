@@ -11,9 +11,10 @@ use warploom_driver::Function;
 use warploom_driver::sys::types::{CUgraphEdgeData, CUgraphNode};
 
 use super::hierarchy::{GraphId, Locked};
+use super::late_report::report_late;
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Node};
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::live_set::backing::{Backing, Named};
 use crate::live_set::lock::Lock;
 use crate::{Driver, Error, LiveSet as _, Result};
@@ -237,7 +238,10 @@ impl Backing for Adjacency<'_> {
         }
         self.remove(&locked, removals).inspect_err(|_| {
             if !additions.is_empty() {
-                report(|| Subject::Graph { device: self.graph().device().ordinal() }, self.remove(&locked, additions));
+                report_late(
+                    || Subject::Graph { device: self.graph().device().ordinal() },
+                    self.remove(&locked, additions),
+                );
             }
         })
     }

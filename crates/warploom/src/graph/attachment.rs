@@ -12,7 +12,8 @@ use warploom_driver::sys::types::{
 };
 
 use super::bundle::Bundle;
-use crate::diagnostics::{Subject, report};
+use super::late_report::report_late;
+use crate::diagnostics::Subject;
 use crate::handle::Handle;
 use crate::reclaimer::{self, Item};
 use crate::{Driver, Result};
@@ -44,7 +45,7 @@ impl Attachment {
         // SAFETY: the graph is alive, and takes over the only reference to the object.
         if let Err(error) = unsafe { driver.cuGraphRetainUserObject(graph, object.raw(), 1, flags) } {
             // SAFETY: the reference has not been taken over; it is given up.
-            report(|| Subject::GraphOwners, unsafe { driver.cuUserObjectRelease(object.raw(), 1) });
+            report_late(|| Subject::GraphOwners, unsafe { driver.cuUserObjectRelease(object.raw(), 1) });
             return Err(error.into());
         }
         Ok(Attachment { object, item, is_shared: false })
@@ -127,7 +128,7 @@ impl Drop for Passing<'_> {
         if let Some(attachment) = self.attachment.take() {
             // SAFETY: the graph is alive while this exists, and retains the object.
             let released = unsafe { attachment.release(self.driver, self.graph) };
-            report(|| Subject::GraphOwners, released);
+            report_late(|| Subject::GraphOwners, released);
         }
     }
 }
@@ -152,7 +153,7 @@ fn create(driver: &Driver, item: NonNull<Item<Vec<Bundle>>>) -> Result<Handle<CU
             // The call failed when it was done.
             //
             // SAFETY: the reference to the object, which keeps the item, is given up.
-            report(|| Subject::GraphOwners, unsafe { driver.cuUserObjectRelease(object, 1) });
+            report_late(|| Subject::GraphOwners, unsafe { driver.cuUserObjectRelease(object, 1) });
             Err(error.into())
         }
     }

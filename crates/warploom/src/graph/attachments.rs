@@ -22,9 +22,10 @@ use warploom_driver::sys::types::CUgraph;
 
 use super::attachment::Attachment;
 use super::bundle::Bundle;
+use super::late_report::report_late;
 use super::raw::RawNode;
 use super::slot_index::{Slot, SlotIndex};
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::{Driver, Result, reclaimer};
 
 /// The bundles of the first attachment; each further one has room for twice as many, up to [`MOST`].
@@ -206,7 +207,7 @@ impl Attachments {
     pub(super) unsafe fn discard(&mut self, target: Target<'_>, prepared: Prepared) {
         if let Some(slot) = prepared.slot() {
             // SAFETY: the caller's promise.
-            report(|| Subject::GraphOwners, unsafe { self.vacate(target, slot) });
+            report_late(|| Subject::GraphOwners, unsafe { self.vacate(target, slot) });
         }
     }
 
@@ -325,7 +326,7 @@ impl Attachments {
             ChangeKind::InPlace(_, bundle) => reclaimer::defer(bundle),
             ChangeKind::Copied(_, Some(copy)) => {
                 // SAFETY: the graph is alive and retains the copy, which is given up.
-                report(|| Subject::GraphOwners, unsafe { copy.release(target.driver, target.graph) });
+                report_late(|| Subject::GraphOwners, unsafe { copy.release(target.driver, target.graph) });
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Owners, and the bundle of them that one version of a node's parameters keeps.
 
-use std::any::Any;
+use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::device::same_driver;
 use crate::memory::{Access, AllocationRef};
-use crate::{Buffer, Context, DeviceCopy, Kernel, ManagedBuffer};
+use crate::{Buffer, CaptureError, Context, DeviceCopy, Driver, Kernel, ManagedBuffer, MemoryError, Result};
 
 /// Shared ownership of anything: a graph keeps it for as long as a node may use it.
 ///
@@ -29,6 +30,16 @@ impl Owner {
     }
 }
 
+impl Owner {
+    /// Refuses memory of another driver, of a context that was reset, or that a capture allocates for its graph.
+    pub(super) fn check(&self, driver: &Driver) -> Result<()> {
+        let Retained::Memory(allocation, _) = &self.0 else { return Ok(()) };
+        same_driver(allocation.context().driver(), driver)?;
+        allocation.context().check_generation()?;
+        if allocation.capture().is_some() { Err(CaptureError::GraphMemory.into()) } else { Ok(()) }
+    }
+}
+
 impl<T: DeviceCopy> From<&Buffer<T>> for Owner {
     fn from(buffer: &Buffer<T>) -> Owner {
         Owner(Retained::Memory(buffer.allocation().clone(), Access::Write))
@@ -46,6 +57,8 @@ impl fmt::Debug for Owner {
         let kind = match &self.0 {
             Retained::Memory(..) => "memory",
             Retained::Kernel(..) => "kernel",
+            Retained::Context(_) => "context",
+            Retained::Padded(_) => "type",
             Retained::Value(_) => "value",
         };
         formatter.debug_tuple("Owner").field(&format_args!("{kind}")).finish()
@@ -58,7 +71,32 @@ pub(crate) enum Retained {
     Memory(AllocationRef, Access),
     /// A kernel, and the context that it runs in.
     Kernel(Kernel, Context),
-    Value(#[expect(dead_code, reason = "kept for its drop")] Arc<dyn Any + Send + Sync>),
+    /// A context that a node runs in, and that is not the graph's.
+    Context(Context),
+    /// Nothing: the memory of the part has values of this type, which has padding.
+    Padded(PaddedType),
+    Value(Arc<dyn Any + Send + Sync>),
+}
+
+/// A type with padding, whose values are not copied to memory of another type: padding is uninitialised.
+#[derive(Clone, Copy)]
+pub(crate) struct PaddedType(fn() -> (TypeId, &'static str));
+
+impl PaddedType {
+    /// The type, if it has padding.
+    #[inline]
+    pub(crate) fn of<T: DeviceCopy>() -> Option<PaddedType> {
+        T::HAS_PADDING.then_some(PaddedType(|| (TypeId::of::<T>(), type_name::<T>())))
+    }
+
+    /// Refuses memory of another type.
+    pub(crate) fn expect(self, other: Option<PaddedType>) -> Result<()> {
+        let (id, padded) = (self.0)();
+        match other {
+            Some(other) if (other.0)().0 == id => Ok(()),
+            _ => Err(MemoryError::CastPadding { padded }.into()),
+        }
+    }
 }
 
 /// The parameter of a node that a value is kept for.
@@ -128,6 +166,22 @@ impl Bundle {
         for (part, retained) in other.retained(is_meant) {
             self.keep(*part, retained.clone());
         }
+    }
+
+    /// The context that a node with these owners runs in, if it is kept.
+    pub(crate) fn context(&self) -> Option<&Context> {
+        self.all().find_map(|retained| match retained {
+            Retained::Kernel(_, context) | Retained::Context(context) => Some(context),
+            Retained::Memory(..) | Retained::Padded(_) | Retained::Value(_) => None,
+        })
+    }
+
+    /// The type of a part's values, if it has padding.
+    pub(crate) fn padded(&self, part: Part) -> Option<PaddedType> {
+        self.retained(|kept| kept == part).find_map(|(_, retained)| match retained {
+            Retained::Padded(padded) => Some(*padded),
+            _ => None,
+        })
     }
 
     /// All owners.

@@ -8,11 +8,12 @@ use warploom_driver::sys::types::{CUgraph, CUgraphNode, CUgraphNodeParams, CUgra
 
 use super::copy_index::{copy_index, lock_both};
 use super::hierarchy::{GraphId, Locked};
+use super::late_report::report_late;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Position};
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::{Driver, Result};
 
 /// A node that runs a graph of its own, added by [`Position::embed`].
@@ -26,8 +27,8 @@ impl TypedNode for ChildNode {}
 impl sealed::TypedNode for ChildNode {
     const KIND: NodeKind = NodeKind::Child;
 
-    fn over(node: Node) -> ChildNode {
-        ChildNode { node }
+    fn over(node: Node) -> Result<ChildNode> {
+        Ok(ChildNode { node })
     }
 }
 
@@ -66,9 +67,14 @@ impl Position<'_> {
         let add = |driver: &Driver, (node, graph, after, count): Place| unsafe {
             driver.cuGraphAddChildGraphNode(node, graph, after, count, child)
         };
-        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        let mut contexts = from.contexts_besides(graph.context(), source.id());
+        let node = self.node(|position| position.add_to(&mut locked, &mut contexts, add))?;
         if let Err(error) = adopt_child(&mut locked, &node, &from, source.id()) {
-            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
+            let taken_back = locked.take_back(graph.id(), node.raw());
+            if taken_back.is_err() {
+                locked.set_child_unknown(graph.id(), node.raw());
+            }
+            report_late(|| Subject::GraphOwners, taken_back);
             return Err(error);
         }
         Ok(ChildNode { node })
@@ -102,8 +108,9 @@ impl ChildNode {
     /// # Errors
     ///
     /// As [`Position::embed`], with the graph as before; needs driver 12.2. If the driver fails to name the
-    /// nodes of the copy, its error; then the node has the new graph, whose nodes keep everything until the
-    /// node goes.
+    /// nodes of the copy, its error. The node has the new graph then, and
+    /// [`GraphError::ChildUnknown`] is the error of all instantiations, updates and copies until it has another
+    /// one or is destroyed.
     #[doc(alias = "cuGraphNodeSetParams")]
     pub fn set_child(&self, source: &GraphDef) -> Result<GraphDef> {
         let (graph, raw) = (self.node.graph(), self.node.raw());
@@ -112,12 +119,19 @@ impl ChildNode {
         let (mut locked, mut from) = lock_both(graph, source);
         let node = locked.node(&self.node)?;
         let mut params = child_params(copyable(&mut from, source)?);
+        let contexts = from.contexts_besides(graph.context(), source.id());
+        let change = locked.prepare_change(graph.id(), raw, contexts)?;
         // SAFETY: the node is alive and has a graph, and the parameters are those of such a node.
-        unsafe { graph.driver().cuGraphNodeSetParams(node, &raw mut params) }?;
+        if let Err(error) = unsafe { graph.driver().cuGraphNodeSetParams(node, &raw mut params) } {
+            locked.discard_change(graph.id(), change);
+            return Err(error.into());
+        }
         locked.replace_inside(graph.id(), raw);
+        let published = locked.publish(graph.id(), change);
         let id = adopt_child(&mut locked, &self.node, &from, source.id()).inspect_err(|_| {
-            locked.replace_inside(graph.id(), raw);
+            locked.set_child_unknown(graph.id(), raw);
         })?;
+        published?;
         Ok(GraphDef::of(graph.hierarchy(), id))
     }
 }

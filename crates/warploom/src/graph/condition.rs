@@ -48,6 +48,11 @@ impl GraphDef {
 }
 
 impl Condition {
+    /// The condition of a graph that has the handle.
+    pub(super) fn over(graph: GraphDef, handle: CUgraphConditionalHandle) -> Condition {
+        Condition { graph, handle }
+    }
+
     /// The graph whose node reads it.
     #[must_use]
     pub fn graph(&self) -> &GraphDef {

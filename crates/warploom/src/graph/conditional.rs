@@ -8,7 +8,10 @@ use warploom_driver::sys::types::{
     CUDA_CONDITIONAL_NODE_PARAMS, CUgraphConditionalNodeType, CUgraphNodeParams, CUgraphNodeType,
 };
 
-use super::node::{Node, typed_node};
+use super::bundle::Bundle;
+use super::copy_node::keep_other_context;
+use super::hierarchy::Conditional;
+use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{Condition, GraphDef, GraphError, Position};
 use crate::{Driver, Result};
@@ -46,6 +49,92 @@ pub struct SwitchNode {
     branches: Box<[GraphDef]>,
 }
 typed_node!(SwitchNode);
+
+/// Types of conditional nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConditionalKind {
+    If,
+    IfElse,
+    While,
+    Switch,
+}
+
+impl ConditionalKind {
+    /// The type of a node, as the driver is told it, and the number of its bodies.
+    fn new(raw: CUgraphConditionalNodeType, size: u32) -> ConditionalKind {
+        match raw {
+            CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE => ConditionalKind::While,
+            CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_SWITCH => ConditionalKind::Switch,
+            _ if size == 1 => ConditionalKind::If,
+            _ => ConditionalKind::IfElse,
+        }
+    }
+
+    /// With its article.
+    fn name(self) -> &'static str {
+        match self {
+            ConditionalKind::If => "an if",
+            ConditionalKind::IfElse => "an if-else",
+            ConditionalKind::While => "a while",
+            ConditionalKind::Switch => "a switch",
+        }
+    }
+
+    /// The bodies of a node, if it is of this type.
+    fn bodies(self, node: &Node) -> Result<Vec<GraphDef>> {
+        let locked = node.lock();
+        locked.node(node)?;
+        let (id, raw) = (node.graph_id(), node.raw());
+        let opaque = GraphError::Opaque { kind: NodeKind::Conditional };
+        let found = locked.conditional(id, raw).ok_or(opaque)?.kind;
+        if found != self {
+            return Err(GraphError::OtherConditional { expected: self.name(), found: found.name() }.into());
+        }
+        Ok(locked.inside(id, raw).iter().map(|body| GraphDef::of(node.hierarchy(), *body)).collect())
+    }
+}
+
+macro_rules! typed_conditionals {
+    ($($name:ident = $kind:ident, |$node:ident, $bodies:ident| $over:expr;)*) => {$(
+        impl TypedNode for $name {}
+        impl sealed::TypedNode for $name {
+            const KIND: NodeKind = NodeKind::Conditional;
+
+            fn over($node: Node) -> Result<$name> {
+                let $bodies = ConditionalKind::$kind.bodies(&$node)?;
+                $over
+            }
+        }
+
+        impl $name {
+            /// The condition that it reads.
+            ///
+            /// # Errors
+            ///
+            /// [`GraphError::NodeDestroyed`].
+            pub fn condition(&self) -> Result<Condition> {
+                condition_of(&self.node)
+            }
+        }
+    )*};
+}
+typed_conditionals! {
+    IfNode = If, |node, bodies| exactly(bodies).map(|[then]| IfNode { node, then });
+    IfElseNode = IfElse, |node, bodies| {
+        exactly(bodies).map(|[then, otherwise]| IfElseNode { node, then, otherwise })
+    };
+    WhileNode = While, |node, bodies| exactly(bodies).map(|[body]| WhileNode { node, body });
+    SwitchNode = Switch, |node, bodies| Ok(SwitchNode { node, branches: bodies.into() });
+}
+
+/// The condition of a node that this crate has added.
+fn condition_of(node: &Node) -> Result<Condition> {
+    let locked = node.lock();
+    locked.node(node)?;
+    let opaque = GraphError::Opaque { kind: NodeKind::Conditional };
+    let conditional = locked.conditional(node.graph_id(), node.raw()).ok_or(opaque)?;
+    Ok(Condition::over(GraphDef::of(node.hierarchy(), conditional.graph), conditional.condition))
+}
 
 impl IfNode {
     /// The graph that runs if the condition is not 0. Empty at first.
@@ -90,8 +179,9 @@ impl Position<'_> {
     ///
     /// # Errors
     ///
-    /// [`GraphError::OtherGraph`] for a condition of another hierarchy, and as [`Position::empty`]; needs
-    /// driver 12.3. The driver takes one node for each condition, in the condition's graph or below.
+    /// [`GraphError::OtherGraph`] for a condition of another hierarchy, [`GraphError::ConditionUsed`] for one
+    /// that another node reads, [`GraphError::GraphDestroyed`] for one whose graph is gone, and as
+    /// [`Position::empty`]; needs driver 12.3. The driver takes a node in the condition's graph or below.
     #[doc(alias = "cuGraphAddNode")]
     pub fn if_then(self, condition: &Condition) -> Result<IfNode> {
         let (node, bodies) = self.conditional(condition, CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF, 1)?;
@@ -159,16 +249,21 @@ impl Position<'_> {
         };
         let graph = self.graph();
         let mut locked = graph.lock();
+        locked.check_condition(condition.graph().id(), condition.as_raw())?;
         let add = |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at, and the parameters are those of a conditional node whose
             // condition and context are alive.
             unsafe { driver.cuGraphAddNode_v2(node, graph, after, null(), count, &raw mut params) }
         };
-        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        let mut owners = Bundle::default();
+        keep_other_context(&mut owners, (graph, self.context()));
+        let node = self.node(|position| position.add_to(&mut locked, &mut owners, add))?;
         // SAFETY: the parameters are still those of a conditional node.
         let bodies = unsafe { params.__bindgen_anon_1.conditional.phGraph_out };
         let (id, raw) = (graph.id(), node.raw());
-        locked.add_uncopyable(id, raw, "conditional");
+        let (kind, graph_of_condition) = (ConditionalKind::new(kind, size), condition.graph().id());
+        let conditional = Conditional { kind, graph: graph_of_condition, condition: condition.as_raw() };
+        locked.add_conditional(id, raw, conditional);
         let add = |index: u32| {
             // SAFETY: the driver has an array of as many graphs, for as long as the node exists.
             let body = unsafe { *bodies.add(index as usize) };

@@ -5,10 +5,10 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
-use super::GraphDef;
 use super::child_node::{child_of, copyable};
 use super::hierarchy::{GraphId, Locked};
 use super::raw::RawNode;
+use super::{GraphDef, GraphError};
 use crate::{Driver, Result};
 
 impl GraphDef {
@@ -25,19 +25,17 @@ impl GraphDef {
         let (source, mut raw) = (copyable(&mut from, self)?, null_mut());
         // SAFETY: the graph is alive, and `raw` is writable.
         let made = unsafe { self.driver().cuGraphClone(&raw mut raw, source) };
-        if let Err(error) = made {
-            if !raw.is_null() {
-                // The call failed when it was done.
-                //
-                // SAFETY: the driver has made it just now, and it has no other owner.
-                drop(unsafe { GraphDef::adopt(self.context(), raw) });
-            }
-            return Err(error.into());
+        if raw.is_null() {
+            return made.map_err(Into::into).and(Err(GraphError::GraphDestroyed.into()));
         }
-        // SAFETY: the driver has made it just now, and it has no other owner.
+        // SAFETY: the driver has made it just now, if only to fail when it was done, and it has no other owner.
         let clone = unsafe { GraphDef::adopt(self.context(), raw) };
-        copy_index((&mut clone.lock(), GraphId::ROOT), (&from, self.id()))?;
-        Ok(clone)
+        let attach = || clone.attach(from.contexts_besides(self.context(), self.id()));
+        let index = || copy_index((&mut clone.lock(), GraphId::ROOT), (&from, self.id()));
+        let copied = made.map_err(Into::into).and_then(|()| attach()).and_then(|()| index());
+        // First: a clone that fails is dropped, and if that is reported, the program's hook may use this graph.
+        drop(from);
+        copied.map(|()| clone)
     }
 }
 
@@ -55,7 +53,9 @@ pub(super) fn lock_both<'a>(one: &'a GraphDef, other: &'a GraphDef) -> (Locked<'
 /// Copies the index of a graph to the copy that the driver has made of it, and of all graphs below.
 pub(super) fn copy_index((to, copy): (&mut Locked<'_>, GraphId), (from, source): (&Locked<'_>, GraphId)) -> Result<()> {
     let (driver, graph) = (to.driver(), to.graph(copy)?);
-    to.adopt(copy, (from, source), |node| find_in_clone(driver, graph, node))?;
+    let find = |node| find_in_clone(driver, graph, node);
+    to.adopt(copy, (from, source), find)?;
+    to.copy_contexts(copy, (from, source), find)?;
     for (node, inside) in from.nodes_with_graphs(source) {
         let node = find_in_clone(driver, graph, node)?;
         for source in inside {

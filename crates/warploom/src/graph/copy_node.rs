@@ -3,11 +3,10 @@
 
 use std::mem::{forget, zeroed};
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
-use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraphNode, CUmemorytype};
 
-use super::bundle::{Bundle, Part, Retained};
+use super::bundle::{Bundle, PaddedType, Part, Retained};
 use super::node::{Node, NodeId, NodeKind, TypedNode, sealed, typed_node};
 use super::operand::{Memory, Operand, OperandMut};
 use super::position::Place;
@@ -28,8 +27,9 @@ impl TypedNode for CopyNode {}
 impl sealed::TypedNode for CopyNode {
     const KIND: NodeKind = NodeKind::Copy;
 
-    fn over(node: Node) -> CopyNode {
-        CopyNode { node, other_context: None }
+    fn over(node: Node) -> Result<CopyNode> {
+        let other_context = node.other_context();
+        Ok(CopyNode { node, other_context })
     }
 }
 
@@ -77,7 +77,7 @@ impl Copy {
         let (from, to) = (from.into_memory(), to.into_memory());
         let bytes = linear_bytes::<T>(&from, &to)?;
         let copy = Copy::new(CopyOperand::new(&from, bytes), CopyOperand::new(&to, bytes), (bytes, 1))?;
-        keep_ends(owners, (&from, &to), (graph, context))?;
+        keep_ends(owners, (&from, &to), PaddedType::of::<T>(), (graph, context))?;
         Ok(copy)
     }
 
@@ -113,10 +113,18 @@ fn check_apart(from: CUdeviceptr, to: CUdeviceptr, bytes: usize) -> Result<()> {
     if from.abs_diff(to) < bytes as u64 { Err(CopyError::Overlap { from, to, bytes }.into()) } else { Ok(()) }
 }
 
-/// Has a bundle keep both ends of a copy, and the context of its node if that is not the graph's.
-fn keep_ends(owners: &mut Bundle, (from, to): (&Memory<'_>, &Memory<'_>), place: (&GraphDef, &Context)) -> Result<()> {
+/// Has a bundle keep both ends of a copy, with the type of their values if it has padding, and the context of its
+/// node if that is not the graph's.
+fn keep_ends(
+    owners: &mut Bundle,
+    (from, to): (&Memory<'_>, &Memory<'_>),
+    padded: Option<PaddedType>,
+    place: (&GraphDef, &Context),
+) -> Result<()> {
     to.keep_in(owners, Part::Destination, place)?;
     from.keep_in(owners, Part::Source, place)?;
+    owners.keep(Part::Destination, padded.map(Retained::Padded));
+    owners.keep(Part::Source, padded.map(Retained::Padded));
     keep_other_context(owners, place);
     Ok(())
 }
@@ -140,7 +148,7 @@ pub(super) fn keep_other_context(owners: &mut Bundle, (graph, context): (&GraphD
 
 #[cold]
 fn keep_context(owners: &mut Bundle, context: &Context) {
-    owners.keep(Part::Whole, Retained::Value(Arc::new(context.clone())));
+    owners.keep(Part::Whole, Retained::Context(context.clone()));
 }
 
 #[inline]
@@ -221,14 +229,15 @@ impl Position<'_> {
     ) -> Result<CopyNode> {
         let (from, to) = (from.into().into_memory(), to.into().into_memory());
         let bytes = linear_bytes::<T>(&from, &to)?;
-        if from.is_unowned() && to.is_unowned() && self.is_in_context_of_graph() {
+        if from.is_unowned() && to.is_unowned() && self.is_in_context_of_graph() && !T::HAS_PADDING {
             let ends = (from.address(), to.address());
             // They own nothing, but the compiler would drop them by a call.
             forget((from, to));
             let node = self.node(|position| position.add_unowned_copy(ends.0, ends.1, bytes))?;
             return Ok(CopyNode { node, other_context: None });
         }
-        let node = self.node(|position| position.add_copy((&from, bytes), (&to, bytes), (bytes, 1)))?;
+        let (from, to) = ((&from, bytes), (&to, bytes));
+        let node = self.node(|position| position.add_copy(from, to, (bytes, 1), PaddedType::of::<T>()))?;
         Ok(CopyNode { node, other_context: self.other_context() })
     }
 
@@ -246,18 +255,24 @@ impl Position<'_> {
         let (from_pitch, to_pitch) = (size_of_values::<T>(from.pitch())?, size_of_values::<T>(to.pitch())?);
         let from = Memory::held(memory::Operand::rows(from), width);
         let to = Memory::held(memory::Operand::rows_mut(to), width);
-        let shape = (size_of_values::<T>(width)?, height);
-        let node = self.node(|position| position.add_copy((&from, from_pitch), (&to, to_pitch), shape))?;
+        let (shape, padded) = ((size_of_values::<T>(width)?, height), PaddedType::of::<T>());
+        let node = self.node(|position| position.add_copy((&from, from_pitch), (&to, to_pitch), shape, padded))?;
         Ok(CopyNode { node, other_context: self.other_context() })
     }
 
     /// Adds a copy of rows, each end with the distance of its rows.
-    fn add_copy(&self, from: (&Memory<'_>, usize), to: (&Memory<'_>, usize), shape: (usize, usize)) -> Result<NodeId> {
+    fn add_copy(
+        &self,
+        from: (&Memory<'_>, usize),
+        to: (&Memory<'_>, usize),
+        shape: (usize, usize),
+        padded: Option<PaddedType>,
+    ) -> Result<NodeId> {
         self.check_context()?;
         let params = Copy::new(CopyOperand::new(from.0, from.1), CopyOperand::new(to.0, to.1), shape)?.params();
         let (graph, context) = (self.graph(), self.context());
         let mut owners = Bundle::default();
-        keep_ends(&mut owners, (from.0, to.0), (graph, context))?;
+        keep_ends(&mut owners, (from.0, to.0), padded, (graph, context))?;
         // SAFETY: the graph keeps both ends, or the caller vouches for them.
         self.add(&mut owners, unsafe { adding(&params, context) })
     }
@@ -340,11 +355,12 @@ impl CopyNode {
     /// # Errors
     ///
     /// [`GraphError::OtherSize`] for another size than the node copies, [`GraphError::Opaque`] for a node
-    /// that copies rows, planes or arrays, and as [`CopyNode::set`].
+    /// that copies rows, planes or arrays, [`MemoryError::CastPadding`] if values with padding would be copied
+    /// to memory of another type, and as [`CopyNode::set`].
     pub fn set_source<'a, T: DeviceCopy>(&self, from: impl Into<Operand<'a, T>>) -> Result<()> {
         let from = from.into().into_memory();
         let bytes = size_of_values::<T>(from.len())?;
-        self.set_end(&from, bytes, Part::Source, |params, end| end.read_by(params))
+        self.set_end((&from, PaddedType::of::<T>()), bytes, Part::Source, |params, end| end.read_by(params))
     }
 
     /// Replaces the memory that is written; the other end stays, and what is kept for it. Executables keep
@@ -356,39 +372,45 @@ impl CopyNode {
     pub fn set_destination<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>) -> Result<()> {
         let to = to.into().into_memory();
         let bytes = size_of_values::<T>(to.len())?;
-        self.set_end(&to, bytes, Part::Destination, |params, end| end.written_by(params))
+        self.set_end((&to, PaddedType::of::<T>()), bytes, Part::Destination, |params, end| end.written_by(params))
     }
 
     fn set_end(
         &self,
-        memory: &Memory<'_>,
+        (memory, padded): (&Memory<'_>, Option<PaddedType>),
         given: usize,
         part: Part,
         change: impl FnOnce(&mut CUDA_MEMCPY3D_v2, CopyOperand),
     ) -> Result<()> {
         let mut bundle = Bundle::default();
         memory.keep_in(&mut bundle, part, (self.node.graph(), self.context()))?;
+        bundle.keep(part, padded.map(Retained::Padded));
         let _current = self.context().current()?;
-        let owners = |present: Option<&Bundle>| {
-            if let Some(present) = present {
-                bundle.keep_parts_of(present, |kept| kept != part);
-            }
-            Some(bundle)
-        };
-        self.node.change(owners, |locked, node| {
-            let mut params = params_of(locked.driver(), node)?;
-            if !is_linear(&params) {
-                return Err(GraphError::Opaque { kind: NodeKind::Copy }.into());
-            }
-            let bytes = params.WidthInBytes;
-            if bytes != given {
-                return Err(GraphError::OtherSize { bytes, given }.into());
-            }
-            change(&mut params, CopyOperand::new(memory, given));
-            let (from, to) = (source(&params), destination(&params));
-            check_apart(from, to, bytes)?;
-            set(locked.driver(), node, &params)
-        })
+        let mut locked = self.node.lock();
+        if let Some(present) = locked.bundle(self.node.graph_id(), self.node.raw()) {
+            bundle.keep_parts_of(present, |kept| kept != part);
+        }
+        if let Some(source) = bundle.padded(Part::Source) {
+            source.expect(bundle.padded(Part::Destination))?;
+        }
+        self.node.change_in(
+            &mut locked,
+            |_| Some(bundle),
+            |locked, node| {
+                let mut params = params_of(locked.driver(), node)?;
+                if !is_linear(&params) {
+                    return Err(GraphError::Opaque { kind: NodeKind::Copy }.into());
+                }
+                let bytes = params.WidthInBytes;
+                if bytes != given {
+                    return Err(GraphError::OtherSize { bytes, given }.into());
+                }
+                change(&mut params, CopyOperand::new(memory, given));
+                let (from, to) = (source(&params), destination(&params));
+                check_apart(from, to, bytes)?;
+                set(locked.driver(), node, &params)
+            },
+        )
     }
 }
 

@@ -233,8 +233,13 @@ impl GraphDef {
     ///
     /// # Errors
     ///
-    /// [`GraphError::GraphDestroyed`], and the driver's error; then the value is dropped.
+    /// [`GraphError::GraphDestroyed`], and the driver's error. Of a buffer,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for one of another driver,
+    /// [`ContextError::Stale`](crate::ContextError::Stale), and
+    /// [`CaptureError::GraphMemory`](crate::CaptureError::GraphMemory) for one of a
+    /// [`GraphPool`](crate::GraphPool). Then the value is dropped.
     pub fn keep_alive(&self, owner: super::Owner) -> Result<()> {
+        owner.check(self.driver())?;
         self.attach(Bundle::of(super::bundle::Part::Whole, Some(owner.0)))
     }
 

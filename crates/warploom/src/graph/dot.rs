@@ -2,9 +2,10 @@
 #![expect(unsafe_code, reason = "has the driver write a file")]
 
 use std::ffi::CString;
-use std::fs;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fs::{self, DirBuilder};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use warploom_driver::sys::types::CUgraphDebugDot_flags;
 
@@ -84,20 +85,46 @@ impl GraphDef {
         Ok(unsafe { locked.driver().cuGraphDebugDotPrint(graph, path.as_ptr(), flags.0) }?)
     }
 
-    /// The graph as DOT text, for Graphviz. It is written to a file for temporary use and read again.
+    /// The graph as DOT text, for Graphviz. It is written to a file in a new folder, which only this user can
+    /// enter, and read again.
     ///
     /// # Errors
     ///
-    /// [`GraphError::Dot`] if the file cannot be read, and as [`GraphDef::write_dot`].
+    /// [`GraphError::Dot`] if there can be no such folder or the file cannot be read, and as
+    /// [`GraphDef::write_dot`].
     pub fn dot(&self, flags: DotFlags) -> Result<String> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(format!("warploom-{process}-{number}.dot"));
-        let written = self.write_dot(&path, flags);
-        let text = fs::read_to_string(&path).map_err(|error| GraphError::Dot { message: error.to_string().into() });
-        let removed = fs::remove_file(&path);
-        written?;
-        removed.map_err(|error| GraphError::Dot { message: error.to_string().into() })?;
-        Ok(text?)
+        let failed = |error: io::Error| GraphError::Dot { message: error.to_string().into() };
+        let folder = TemporaryFolder::new().map_err(failed)?;
+        let path = folder.0.join("graph.dot");
+        self.write_dot(&path, flags)?;
+        Ok(fs::read_to_string(&path).map_err(failed)?)
+    }
+}
+
+/// A folder of this user's alone, which is removed when it is dropped.
+struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    /// Makes it anew: a name that is there already, as a link or otherwise, is not taken.
+    fn new() -> io::Result<TemporaryFolder> {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        loop {
+            let number = RandomState::new().hash_one(std::process::id());
+            let path = std::env::temp_dir().join(format!("warploom-{number:016x}"));
+            match builder.create(&path) {
+                Ok(()) => return Ok(TemporaryFolder(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system, as all temporary files are.
+        fs::remove_dir_all(&self.0).unwrap_or_default();
     }
 }

@@ -23,6 +23,14 @@ pub enum GraphError {
     )]
     Captured,
 
+    /// The graph inside of a child node has memory that this crate does not know: the driver failed to name its
+    /// nodes when the graph was set.
+    #[error(
+        "the graph of a child node is not known, since the driver failed to name its nodes; set it again, or destroy the \
+         node"
+    )]
+    ChildUnknown,
+
     /// A node or condition belongs to another graph.
     #[error("the {what} belongs to another graph; nodes and conditions are used in the graph that they were made for")]
     OtherGraph {
@@ -54,6 +62,15 @@ pub enum GraphError {
         found: NodeKind,
     },
 
+    /// The conditional node is of another type.
+    #[error("the node is {found} node, not {expected} node")]
+    OtherConditional {
+        /// The type that is needed, with its article.
+        expected: &'static str,
+        /// The type of the node.
+        found: &'static str,
+    },
+
     /// Memory or a condition of a graph was used outside of it.
     #[error("memory and conditions of a graph can only be used by nodes of that graph")]
     OutsideGraph,
@@ -65,6 +82,10 @@ pub enum GraphError {
     /// A switch without branches.
     #[error("a switch needs at least 1 branch")]
     NoBranches,
+
+    /// A condition was to be read by a second node.
+    #[error("the condition belongs to another conditional node; make a condition for each node")]
+    ConditionUsed,
 
     /// A kernel node cannot overlap the node before it by its launch configuration.
     #[error("overlap_previous is for streams; in a graph, the order is given by its edges")]

@@ -35,8 +35,8 @@ macro_rules! event_nodes {
         impl sealed::TypedNode for $name {
             const KIND: NodeKind = NodeKind::$kind;
 
-            fn over(node: Node) -> $name {
-                $name { node }
+            fn over(node: Node) -> Result<$name> {
+                Ok($name { node })
             }
         }
 

@@ -325,6 +325,7 @@ impl ExecNode<'_, ChildNode> {
         let mut state = self.exec.lock();
         let (locked, mut from) = lock_both(graph, source);
         let (node, child) = (locked.node(self.node)?, copyable(&mut from, source)?);
+        bundle.keep_parts_of(&from.contexts_besides(self.exec.context(), source.id()), |_| true);
         from.each_bundle(source.id(), &mut |kept| bundle.keep_parts_of(kept, |_| true));
         // SAFETY: all are alive, and no other thread uses them.
         state.keep(&mut bundle, || unsafe {

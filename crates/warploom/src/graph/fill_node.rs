@@ -27,8 +27,9 @@ impl TypedNode for FillNode {}
 impl sealed::TypedNode for FillNode {
     const KIND: NodeKind = NodeKind::Fill;
 
-    fn over(node: Node) -> FillNode {
-        FillNode { node, other_context: None }
+    fn over(node: Node) -> Result<FillNode> {
+        let other_context = node.other_context();
+        Ok(FillNode { node, other_context })
     }
 }
 
@@ -76,6 +77,7 @@ impl<'a> Fill<'a> {
             return Err(GraphError::NoBytes.into());
         }
         let (value, size) = pattern.to_raw();
+        check_alignment(to.address(), (height, pitch), size)?;
         let params = CUDA_MEMSET_NODE_PARAMS_v1 {
             dst: to.address(),
             pitch,
@@ -101,13 +103,23 @@ fn repeated<T: DeviceCopy>(value: &T) -> Result<Pattern> {
     Ok(pattern(value).ok_or(MemoryError::Fill { size: size_of::<T>() })?)
 }
 
+/// Refuses memory, or rows of it, that are not aligned for the numbers that they are filled with.
+fn check_alignment(address: CUdeviceptr, (height, pitch): (usize, usize), size: u32) -> Result<()> {
+    let second_row = if height > 1 { address.wrapping_add(pitch as CUdeviceptr) } else { address };
+    match [address, second_row].into_iter().find(|address| !address.is_multiple_of(size.into())) {
+        Some(address) => Err(MemoryError::FillAlignment { address, align: size as usize }.into()),
+        None => Ok(()),
+    }
+}
+
 impl Position<'_> {
     /// Adds a node that sets all values of a piece of memory, which the graph keeps. Values are as for
     /// [`SliceMut::fill`](crate::SliceMut::fill).
     ///
     /// # Errors
     ///
-    /// [`MemoryError::Fill`] for a value that cannot be repeated, [`GraphError::NoBytes`] for no values, and
+    /// [`MemoryError::Fill`] for a value that cannot be repeated, [`MemoryError::FillAlignment`] for memory
+    /// that is not aligned to 2 or 4 bytes, as the value needs it, [`GraphError::NoBytes`] for no values, and
     /// as [`Position::copy`].
     #[doc(alias = "cuGraphAddMemsetNode")]
     pub fn fill<'a, T: DeviceCopy>(self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<FillNode> {
@@ -184,8 +196,9 @@ impl FillNode {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::Fill`] for a value that cannot be repeated, [`GraphError::OtherSize`] if a row is not a
-    /// whole number of such values, [`GraphError::NodeDestroyed`], and the driver's error.
+    /// [`MemoryError::Fill`] for a value that cannot be repeated, [`MemoryError::FillAlignment`] for memory
+    /// that is not aligned for it, [`GraphError::OtherSize`] if a row is not a whole number of such values,
+    /// [`GraphError::NodeDestroyed`], and the driver's error.
     pub fn set_value<T: DeviceCopy>(&self, value: T) -> Result<()> {
         let (value, size) = repeated(&value)?.to_raw();
         let _current = self.context().current()?;
@@ -197,6 +210,7 @@ impl FillNode {
                 if !bytes.is_multiple_of(size_of::<T>()) {
                     return Err(GraphError::OtherSize { bytes, given: size_of::<T>() }.into());
                 }
+                check_alignment(params.dst, (params.height, params.pitch), size)?;
                 (params.value, params.elementSize, params.width) = (value, size, bytes / size as usize);
                 set(locked.driver(), node, &params)
             },
@@ -227,6 +241,7 @@ impl FillNode {
                 if bytes != given {
                     return Err(GraphError::OtherSize { bytes, given }.into());
                 }
+                check_alignment(to.address(), (1, bytes), params.elementSize)?;
                 params.dst = to.address();
                 set(locked.driver(), node, &params)
             },

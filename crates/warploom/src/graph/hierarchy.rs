@@ -12,10 +12,11 @@
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
+use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphConditionalHandle, CUgraphNode};
 
 use super::attachments::Attachments;
-use super::bundle::Bundle;
+use super::bundle::{Bundle, Part, Retained};
+use super::conditional::ConditionalKind;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::node::NodeId;
 use super::position::Dependency;
@@ -90,9 +91,9 @@ pub(super) struct Entry {
     pub(super) attachments: Attachments,
     /// The graphs inside of a node, in their order.
     pub(super) inside: NodeMap<Vec<GraphId>>,
-    destroyed: NodeMap<u32>,
+    destroyed: NodeMap<u64>,
     /// The number of nodes that were destroyed.
-    deaths: u32,
+    deaths: u64,
     /// `true` while a stream is captured into it: then the driver destroys no node, and what the nodes use is
     /// not attached yet.
     is_captured: bool,
@@ -102,6 +103,21 @@ pub(super) struct Entry {
     uncopyable: NodeMap<&'static str>,
     /// `true` if it has a condition, or is the body of a conditional node: then it cannot be copied, either.
     is_conditional: bool,
+    /// The contexts of nodes that were copied from a graph of another context, where their owners do not tell.
+    contexts: NodeMap<Context>,
+    /// The conditional nodes that were added here.
+    conditionals: NodeMap<Conditional>,
+    /// Child nodes whose graphs have owners that are not known here, since the driver did not name their nodes.
+    unknown_children: NodeMap<()>,
+}
+
+/// The parameters of a conditional node that never change.
+#[derive(Clone, Copy)]
+pub(super) struct Conditional {
+    pub(super) kind: ConditionalKind,
+    /// The graph that the condition was made for.
+    pub(super) graph: GraphId,
+    pub(super) condition: CUgraphConditionalHandle,
 }
 
 impl Entry {
@@ -116,17 +132,20 @@ impl Entry {
             unwanted: Vec::new(),
             uncopyable: NodeMap::default(),
             is_conditional: false,
+            contexts: NodeMap::default(),
+            conditionals: NodeMap::default(),
+            unknown_children: NodeMap::default(),
         }
     }
 
     #[inline]
-    fn incarnation(&self, node: RawNode) -> u32 {
+    fn incarnation(&self, node: RawNode) -> u64 {
         if self.destroyed.is_empty() { 0 } else { self.incarnation_after(node) }
     }
 
     /// As [`Entry::incarnation`], once nodes were destroyed.
     #[cold]
-    fn incarnation_after(&self, node: RawNode) -> u32 {
+    fn incarnation_after(&self, node: RawNode) -> u64 {
         self.destroyed.get(&node).copied().unwrap_or(0)
     }
 }
@@ -260,12 +279,16 @@ impl<'h> Locked<'h> {
         if self.entry(id).is_captured { Err(GraphError::Captured.into()) } else { Ok(()) }
     }
 
-    /// Refuses a graph to be instantiated or copied while it, or a graph below it, is being captured.
+    /// Refuses a graph to be instantiated or copied while it, or a graph below it, is being captured or has a
+    /// child whose owners are not known.
     pub(super) fn check_settled(&self, id: GraphId) -> Result<()> {
         if self.state.is_broken {
             return Err(GraphError::GraphDestroyed.into());
         }
         self.check_not_captured(id)?;
+        if !self.entry(id).unknown_children.is_empty() {
+            return Err(GraphError::ChildUnknown.into());
+        }
         self.entry(id).inside.values().flatten().try_for_each(|inside| self.check_settled(*inside))
     }
 
@@ -339,6 +362,9 @@ impl<'h> Locked<'h> {
         entry.deaths += 1;
         entry.destroyed.insert(node, entry.deaths);
         entry.uncopyable.remove(&node);
+        entry.contexts.remove(&node);
+        entry.conditionals.remove(&node);
+        entry.unknown_children.remove(&node);
         self.publish(id, change)
     }
 
@@ -348,6 +374,9 @@ impl<'h> Locked<'h> {
         entry.raw = None;
         entry.attachments = Attachments::default();
         entry.destroyed = NodeMap::default();
+        entry.contexts = NodeMap::default();
+        entry.conditionals = NodeMap::default();
+        entry.unknown_children = NodeMap::default();
         for inside in std::mem::take(&mut entry.inside).into_values().flatten() {
             self.bury(inside);
         }
@@ -373,14 +402,84 @@ impl<'h> Locked<'h> {
 
     /// Forgets the graphs inside of a node, which has others now.
     pub(super) fn replace_inside(&mut self, id: GraphId, node: RawNode) {
+        self.entry_mut(id).unknown_children.remove(&node);
         for inside in self.entry_mut(id).inside.remove(&node).unwrap_or_default() {
             self.bury(inside);
         }
     }
 
+    /// The context that a node runs in, if its owners tell, or if it was copied from a graph of another one.
+    pub(super) fn context_of(&mut self, id: GraphId, node: RawNode) -> Option<Context> {
+        let kept = self.bundle(id, node).and_then(Bundle::context).cloned();
+        kept.or_else(|| self.entry(id).contexts.get(&node).cloned())
+    }
+
+    /// The contexts of a graph that is copied to a place of another one, for a bundle to keep there. Those of
+    /// graphs below are kept in the graph.
+    pub(super) fn contexts_besides(&self, place: &Context, id: GraphId) -> Bundle {
+        let (mut owners, mut kept) = (Bundle::default(), vec![place]);
+        for context in std::iter::once(self.hierarchy.context()).chain(self.entry(id).contexts.values()) {
+            if !kept.contains(&context) {
+                kept.push(context);
+                owners.keep(Part::Whole, Retained::Context(context.clone()));
+            }
+        }
+        owners
+    }
+
+    /// Takes note of the contexts that the nodes of a copy run in, where that is not the copy's own.
+    pub(super) fn copy_contexts(
+        &mut self,
+        copy: GraphId,
+        (from, source): (&Locked<'_>, GraphId),
+        mut find: impl FnMut(RawNode) -> Result<RawNode>,
+    ) -> Result<()> {
+        let mut contexts = NodeMap::default();
+        let (own, of_source) = (self.hierarchy.context(), from.hierarchy.context());
+        if own != of_source {
+            let nodes = self.raw_nodes(copy)?.into_iter().map(RawNode::new);
+            contexts.extend(nodes.map(|node| (node, of_source.clone())));
+        }
+        for (node, context) in &from.entry(source).contexts {
+            let node = find(*node)?;
+            if context == own {
+                contexts.remove(&node);
+            } else {
+                contexts.insert(node, context.clone());
+            }
+        }
+        self.entry_mut(copy).contexts = contexts;
+        Ok(())
+    }
+
+    /// Records that the graph inside of a node has owners that are not known here. The launch of an executable
+    /// could not tell which memory it uses, so that none is made until the node has another graph or is gone.
+    pub(super) fn set_child_unknown(&mut self, id: GraphId, node: RawNode) {
+        self.replace_inside(id, node);
+        self.entry_mut(id).unknown_children.insert(node, ());
+    }
+
     /// Remembers a node that keeps the graph from being copied.
     pub(super) fn add_uncopyable(&mut self, id: GraphId, node: RawNode, kind: &'static str) {
         self.entry_mut(id).uncopyable.insert(node, kind);
+    }
+
+    /// Refuses a condition whose graph is gone, or that another node reads.
+    pub(super) fn check_condition(&self, graph: GraphId, condition: CUgraphConditionalHandle) -> Result<()> {
+        self.graph(graph)?;
+        let mut nodes = self.state.graphs.iter().flat_map(|entry| entry.conditionals.values());
+        if nodes.any(|node| node.condition == condition) { Err(GraphError::ConditionUsed.into()) } else { Ok(()) }
+    }
+
+    /// A conditional node that was added by this crate.
+    pub(super) fn conditional(&self, id: GraphId, node: RawNode) -> Option<Conditional> {
+        self.entry(id).conditionals.get(&node).copied()
+    }
+
+    /// Remembers a conditional node that was added.
+    pub(super) fn add_conditional(&mut self, id: GraphId, node: RawNode, conditional: Conditional) {
+        self.add_uncopyable(id, node, "conditional");
+        self.entry_mut(id).conditionals.insert(node, conditional);
     }
 
     /// Remembers that a graph has a condition or is a body.

@@ -11,7 +11,7 @@ use warploom_driver::sys::types::CUDA_HOST_NODE_PARAMS_v1;
 
 use super::Position;
 use super::bundle::{Bundle, Part, Retained};
-use super::node::{Node, typed_node};
+use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use crate::callback::{Running, panicked};
 use crate::{Driver, Error, Result};
@@ -23,6 +23,27 @@ pub struct HostNode {
     panics: Arc<Panics>,
 }
 typed_node!(HostNode);
+
+impl TypedNode for HostNode {}
+impl sealed::TypedNode for HostNode {
+    const KIND: NodeKind = NodeKind::Host;
+
+    fn over(node: Node) -> Result<HostNode> {
+        let mut locked = node.lock();
+        let bundle = locked.bundle(node.graph_id(), node.raw());
+        let panics = bundle.and_then(closure_of).map(|closure| Arc::clone(&closure.panics)).unwrap_or_default();
+        drop(locked);
+        Ok(HostNode { node, panics })
+    }
+}
+
+/// The closure that a bundle keeps, if the function is one.
+fn closure_of(bundle: &Bundle) -> Option<&Closure> {
+    bundle.retained(|part| part == Part::Function).find_map(|(_, retained)| match retained {
+        Retained::Value(value) => value.downcast_ref(),
+        _ => None,
+    })
+}
 
 /// A C function that the driver calls with its data, which must not call CUDA.
 pub type HostFunction = unsafe extern "C" fn(data: *mut c_void);
@@ -194,13 +215,14 @@ impl HostNode {
         HostNode { node, panics: call.panics }
     }
 
-    /// Number of panics of the function that the node was added with.
+    /// Number of panics of the function that the node was added with, or has had since it was found by
+    /// [`Node::downcast`]. Clones of a graph share functions, and executables of it as well.
     #[must_use]
     pub fn panics(&self) -> u64 {
         self.panics.count.load(Ordering::Relaxed)
     }
 
-    /// The last panic of the function that the node was added with, once:
+    /// The last panic of the function that is meant by [`HostNode::panics`], once:
     /// [`StreamError::HostFunctionPanicked`](crate::StreamError::HostFunctionPanicked).
     #[must_use]
     pub fn take_panic(&self) -> Option<Error> {

@@ -6,11 +6,12 @@ use std::ptr::null_mut;
 use warploom_driver::sys::types::{CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraphInstantiate_flags, CUgraphInstantiateResult};
 
 use super::accumulator::Accumulator;
+use super::late_report::report_late;
 use super::uses::GraphUses;
 use super::{GraphDef, GraphError, GraphExec, InstantiateError, InstantiateReason};
 use crate::capture::RelaxedMode;
 use crate::device::same_driver;
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::{Queue, Result, Stream};
 
 /// Options of an instantiation.
@@ -74,11 +75,14 @@ impl GraphDef {
     /// # Errors
     ///
     /// [`GraphError::Instantiate`] with the reason and the node, [`GraphError::Inside`] for a graph inside of
-    /// a node, and the driver's error.
+    /// a node, [`GraphError::Captured`], [`GraphError::ChildUnknown`],
+    /// [`ContextError::Stale`](crate::ContextError::Stale), also for the stream of an upload, and the driver's
+    /// error.
     #[doc(alias = "cuGraphInstantiateWithParams")]
     pub fn instantiate_with(&self, options: &InstantiateOptions) -> Result<GraphExec> {
         if let Some(stream) = &options.upload {
             same_driver(self.driver(), stream.driver())?;
+            stream.context().check_generation()?;
             stream.refuse_captured("the upload of a graph")?;
         }
         if *self != self.root() {
@@ -106,7 +110,7 @@ impl GraphDef {
                 // The call failed when it was done.
                 //
                 // SAFETY: the driver has made it just now, and it has no other owner.
-                report(|| Subject::GraphExec { device: self.device().ordinal() }, unsafe {
+                report_late(|| Subject::GraphExec { device: self.device().ordinal() }, unsafe {
                     driver.cuGraphExecDestroy(raw)
                 });
             }
@@ -117,8 +121,10 @@ impl GraphDef {
         // SAFETY: the driver has made it just now, and it has no other owner; it has the accumulator's
         // reference.
         let exec = unsafe { GraphExec::over(self, raw, uses, accumulator) };
-        passing.release()?;
-        Ok(exec)
+        let released = passing.release();
+        // Without the lock: a failure to drop the executable is reported, and the program's hook may come here.
+        drop(locked);
+        released.map(|()| exec)
     }
 }
 

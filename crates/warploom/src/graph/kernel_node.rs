@@ -9,10 +9,11 @@ use warploom_driver::sys::types::{
 
 use super::bundle::{Bundle, Part, Retained};
 use super::hierarchy::Locked;
+use super::late_report::report_late;
 use super::node::{Node, NodeId, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{GraphError, Position};
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::kernel::{NodeAttribute, NodeLaunch};
 use crate::{Arguments, Context, Dimensions, Driver, Kernel, LaunchConfig, Result, Shape};
 
@@ -38,8 +39,9 @@ impl TypedNode for KernelNode {}
 impl sealed::TypedNode for KernelNode {
     const KIND: NodeKind = NodeKind::Kernel;
 
-    fn over(node: Node) -> KernelNode {
-        KernelNode { node, context: NodeContext::Unknown }
+    fn over(node: Node) -> Result<KernelNode> {
+        let context = node.other_context().map_or(NodeContext::Unknown, NodeContext::Other);
+        Ok(KernelNode { node, context })
     }
 }
 
@@ -113,7 +115,7 @@ impl Position<'_> {
         if launch.has_attributes()
             && let Err(error) = set_attributes(locked.driver(), node.raw.raw(), &launch.attributes())
         {
-            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw));
+            report_late(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw));
             return Err(error);
         }
         Ok(node)
@@ -190,9 +192,10 @@ impl KernelNode {
     /// As [`Position::kernel`].
     #[doc(alias = "cuGraphKernelNodeSetParams")]
     pub unsafe fn set_arguments(&self, arguments: impl Arguments) -> Result<()> {
-        let (kernel, config, context) = self.known()?;
+        let mut locked = self.node.lock();
+        let Known { kernel, context, params } = self.known_in(&mut locked)?;
         // SAFETY: the caller vouches for it.
-        unsafe { self.set_all(&kernel, &context, &config, &arguments) }
+        unsafe { self.set_all(&mut locked, &kernel, &context, &LaunchConfig::of_node(&params), &arguments) }
     }
 
     /// Replaces grid, block and shared memory; kernel, arguments and attributes stay. Executables keep what
@@ -207,19 +210,16 @@ impl KernelNode {
     ///
     /// As [`Position::kernel`].
     pub unsafe fn set_config(&self, shape: &impl Shape) -> Result<()> {
-        let (kernel, _, context) = self.known()?;
+        // Held from the look at the kernel until the call: another thread may give the node another one.
+        let mut locked = self.node.lock();
+        let Known { kernel, context, params } = self.known_in(&mut locked)?;
         let launch = NodeLaunch::with_shape(&kernel, &context, shape)?;
         if launch.has_attributes() {
             return Err(GraphError::Attributes.into());
         }
-        self.node.change(
-            |_| None,
-            |locked, node| {
-                let present = params_of(locked.driver(), node)?;
-                // SAFETY: these are the arguments of the node, which has this kernel.
-                unsafe { launch.pass_again(present.kernelParams, |params| set(locked.driver(), node, params)) }
-            },
-        )
+        let (driver, node) = (locked.driver(), locked.node(&self.node)?);
+        // SAFETY: these are the arguments of the node, which has this kernel while the lock is held.
+        unsafe { launch.pass_again(params.kernelParams, |params| set(driver, node, params)) }
     }
 
     /// Replaces kernel, configuration and arguments. Executables keep what they have.
@@ -232,19 +232,23 @@ impl KernelNode {
     ///
     /// As [`Position::kernel`].
     pub unsafe fn set_kernel(&self, kernel: &Kernel, shape: &impl Shape, arguments: impl Arguments) -> Result<()> {
-        let (_, _, context) = self.known()?;
+        let mut locked = self.node.lock();
+        let context = self.known_in(&mut locked)?.context;
         if NodeLaunch::with_shape(kernel, &context, shape)?.has_attributes() {
             return Err(GraphError::Attributes.into());
         }
         // SAFETY: the caller vouches for it.
-        unsafe { self.set_all(kernel, &context, shape, &arguments) }
+        unsafe { self.set_all(&mut locked, kernel, &context, shape, &arguments) }
     }
 
+    /// Replaces everything, with the hierarchy locked.
+    ///
     /// # Safety
     ///
     /// As [`Position::kernel`].
     unsafe fn set_all(
         &self,
+        locked: &mut Locked<'_>,
         kernel: &Kernel,
         context: &Context,
         shape: &impl Shape,
@@ -253,7 +257,8 @@ impl KernelNode {
         let hierarchy = self.node.hierarchy().number();
         let launch = NodeLaunch::new(kernel, context, shape, arguments, hierarchy)?;
         let bundle = owners(kernel, context, arguments)?;
-        self.node.change(
+        self.node.change_in(
+            locked,
             |_| Some(bundle),
             |locked, node| launch.pass(arguments, |params| set(locked.driver(), node, params)),
         )
@@ -272,16 +277,27 @@ impl KernelNode {
         }
     }
 
-    /// The kernel, the sizes of its launch and its context, which a partial change keeps.
+    /// The kernel, its context and the sizes of its launch, which an executable's node takes.
     pub(super) fn known(&self) -> Result<(Kernel, LaunchConfig, Context)> {
-        let mut locked = self.node.lock();
+        let Known { kernel, context, params } = self.known_in(&mut self.node.lock())?;
+        Ok((kernel, LaunchConfig::of_node(&params), context))
+    }
+
+    /// The kernel and the parameters of the node, which stay together while the hierarchy is locked.
+    fn known_in(&self, locked: &mut Locked<'_>) -> Result<Known> {
         let node = locked.node(&self.node)?;
         let known = locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of);
         let known = known.map(|(kernel, context)| (kernel.clone(), context.clone()));
         let (kernel, context) = known.ok_or(GraphError::Opaque { kind: NodeKind::Kernel })?;
-        let params = params_of(locked.driver(), node)?;
-        Ok((kernel, LaunchConfig::of_node(&params), context))
+        Ok(Known { kernel, context, params: params_of(locked.driver(), node)? })
     }
+}
+
+/// The parameters of a node whose kernel is known here.
+struct Known {
+    kernel: Kernel,
+    context: Context,
+    params: CUDA_KERNEL_NODE_PARAMS_v2,
 }
 
 /// The kernel that a bundle keeps, and its context.

@@ -55,6 +55,25 @@ pub struct AllocNode<T: DeviceCopy = u8> {
 }
 typed_node!(AllocNode<T: DeviceCopy>);
 
+impl<T: DeviceCopy> TypedNode for AllocNode<T> {}
+impl<T: DeviceCopy> sealed::TypedNode for AllocNode<T> {
+    const KIND: NodeKind = NodeKind::Alloc;
+
+    fn over(node: Node) -> Result<AllocNode<T>> {
+        // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+        let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { zeroed() };
+        let locked = node.lock();
+        // SAFETY: the node is alive and allocates memory, and `params` is writable.
+        unsafe { locked.driver().cuGraphMemAllocNodeGetParams(locked.node(&node)?, &raw mut params) }?;
+        drop(locked);
+        let (bytes, address, size, align) = (params.bytesize, params.dptr, size_of::<T>(), align_of::<T>());
+        if size == 0 || !bytes.is_multiple_of(size) || !address.is_multiple_of(align as CUdeviceptr) {
+            return Err(MemoryError::Cast { bytes, address, size, align }.into());
+        }
+        Ok(AllocNode { node, address, len: bytes / size, of: PhantomData })
+    }
+}
+
 impl<T: DeviceCopy> Clone for AllocNode<T> {
     fn clone(&self) -> AllocNode<T> {
         AllocNode { node: self.node.clone(), ..*self }
@@ -93,8 +112,8 @@ impl TypedNode for FreeNode {}
 impl sealed::TypedNode for FreeNode {
     const KIND: NodeKind = NodeKind::Free;
 
-    fn over(node: Node) -> FreeNode {
-        FreeNode { node }
+    fn over(node: Node) -> Result<FreeNode> {
+        Ok(FreeNode { node })
     }
 }
 

@@ -49,6 +49,7 @@ mod hierarchy;
 mod host_node;
 mod instantiate;
 mod kernel_node;
+mod late_report;
 mod memory_node;
 mod node;
 mod operand;

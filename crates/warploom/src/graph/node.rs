@@ -11,8 +11,8 @@ use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Position};
-use crate::Result;
 use crate::biased::BiasedArc;
+use crate::{Context, Result};
 
 /// A node of a graph. A clone is another handle to the same node, and keeps the graph.
 ///
@@ -23,7 +23,7 @@ use crate::biased::BiasedArc;
 pub struct Node {
     graph: GraphDef,
     raw: RawNode,
-    incarnation: u32,
+    incarnation: u64,
 }
 
 /// A node among those of its graph: the driver's handle, and a number that tells it from destroyed nodes that had
@@ -31,7 +31,7 @@ pub struct Node {
 #[derive(Clone, Copy)]
 pub(super) struct NodeId {
     pub(super) raw: RawNode,
-    pub(super) incarnation: u32,
+    pub(super) incarnation: u64,
 }
 
 impl Node {
@@ -63,7 +63,7 @@ impl Node {
     }
 
     #[inline]
-    pub(super) fn incarnation(&self) -> u32 {
+    pub(super) fn incarnation(&self) -> u64 {
         self.incarnation
     }
 
@@ -109,6 +109,11 @@ impl Node {
         Ok(NodeKind::from_raw(kind))
     }
 
+    /// The context that it runs in, if that is known and not the graph's. It never changes.
+    pub(super) fn other_context(&self) -> Option<Context> {
+        self.lock().context_of(self.graph_id(), self.raw).filter(|context| context != self.graph.context())
+    }
+
     /// Refuses a node of another kind.
     pub(super) fn expect(&self, expected: NodeKind) -> Result<()> {
         let found = self.kind()?;
@@ -140,12 +145,21 @@ impl Node {
         owners: impl FnOnce(Option<&Bundle>) -> Option<Bundle>,
         call: impl FnOnce(&Locked<'_>, CUgraphNode) -> Result<()>,
     ) -> Result<()> {
-        let mut locked = self.lock();
+        self.change_in(&mut self.lock(), owners, call)
+    }
+
+    /// As [`Node::change`], with the hierarchy locked.
+    pub(super) fn change_in(
+        &self,
+        locked: &mut Locked<'_>,
+        owners: impl FnOnce(Option<&Bundle>) -> Option<Bundle>,
+        call: impl FnOnce(&Locked<'_>, CUgraphNode) -> Result<()>,
+    ) -> Result<()> {
         let raw = locked.node(self)?;
         let id = self.graph_id();
-        let Some(bundle) = owners(locked.bundle(id, self.raw)) else { return call(&locked, raw) };
+        let Some(bundle) = owners(locked.bundle(id, self.raw)) else { return call(locked, raw) };
         let change = locked.prepare_change(id, self.raw, bundle)?;
-        if let Err(error) = call(&locked, raw) {
+        if let Err(error) = call(locked, raw) {
             locked.discard_change(id, change);
             return Err(error);
         }
@@ -169,7 +183,7 @@ impl Hash for Node {
 }
 
 impl Node {
-    fn key(&self) -> (u64, GraphId, RawNode, u32) {
+    fn key(&self) -> (u64, GraphId, RawNode, u64) {
         (self.hierarchy().number(), self.graph_id(), self.raw, self.incarnation)
     }
 }
@@ -337,26 +351,48 @@ pub(super) use typed_node;
 pub trait TypedNode: sealed::TypedNode {}
 
 pub(super) mod sealed {
-    use super::{Node, NodeKind};
+    use super::{Node, NodeKind, Result};
 
     #[expect(unnameable_types, reason = "only this crate has types of nodes")]
     pub trait TypedNode: Sized {
         const KIND: NodeKind;
 
         /// The node, which is of the kind.
-        fn over(node: Node) -> Self;
+        fn over(node: Node) -> Result<Self>;
     }
 }
 
 impl Node {
     /// The node as one of its kind.
     ///
+    /// ```
+    /// use warploom::graph::{AllocNode, NodeKind, WhileNode};
+    /// # use warploom::{Driver, GraphDef};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// # let graph = GraphDef::new(&driver.device(0)?.context()?)?;
+    /// graph.entry().allocate::<f32>(256)?.then().while_loop(&graph.condition(1)?)?;
+    /// for node in graph.nodes()? {
+    ///     match node.kind()? {
+    ///         NodeKind::Alloc => assert_eq!(node.downcast::<AllocNode<f32>>()?.len(), 256),
+    ///         _ => assert_eq!(node.downcast::<WhileNode>()?.body().node_count()?, 0),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`GraphError::OtherKind`] if it is of another kind, [`GraphError::NodeDestroyed`], and the driver's
     /// error.
+    ///
+    /// For conditional nodes, [`GraphError::OtherConditional`] for one of another type, and
+    /// [`GraphError::Opaque`] for one that other code has made. For alloc nodes,
+    /// [`MemoryError::Cast`](crate::MemoryError::Cast) if the bytes are not a whole number of the values, or not
+    /// aligned for them.
     pub fn downcast<N: TypedNode>(&self) -> Result<N> {
         self.expect(N::KIND)?;
-        Ok(N::over(self.clone()))
+        N::over(self.clone())
     }
 }

@@ -91,7 +91,10 @@ impl<'a> Memory<'a> {
             }
             Source::Graph(hierarchy) if *hierarchy == graph.hierarchy().number() => {}
             Source::Graph(_) => return Err(GraphError::OutsideGraph.into()),
-            Source::Raw(Some(owner)) => owners.keep(part, owner.0.clone()),
+            Source::Raw(Some(owner)) => {
+                owner.check(graph.driver())?;
+                owners.keep(part, owner.0.clone());
+            }
             Source::Raw(None) => {}
         }
         Ok(())

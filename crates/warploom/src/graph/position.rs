@@ -10,10 +10,11 @@ use super::attachments::Prepared;
 use super::bundle::Bundle;
 use super::empty_node::EmptyNode;
 use super::hierarchy::{GraphId, Locked};
+use super::late_report::report_late;
 use super::node::NodeId;
 use super::raw::RawNode;
 use super::{GraphDef, Node};
-use crate::diagnostics::{Subject, report};
+use crate::diagnostics::Subject;
 use crate::{Context, Driver, Result};
 
 /// A place in a graph where a node can be added: at the [beginning](GraphDef::entry), [after a
@@ -128,8 +129,9 @@ impl<'a> Position<'a> {
     ///
     /// # Errors
     ///
-    /// [`GraphError::OtherGraph`] and [`GraphError::NodeDestroyed`] if a node of the position is not in the
-    /// graph, [`GraphError::GraphDestroyed`], and the driver's error.
+    /// [`OtherGraph`](super::GraphError::OtherGraph) and [`NodeDestroyed`](super::GraphError::NodeDestroyed) if a
+    /// node of the position is not in the graph, [`GraphDestroyed`](super::GraphError::GraphDestroyed), and the
+    /// driver's error.
     #[doc(alias = "cuGraphAddEmptyNode")]
     #[inline]
     pub fn empty(self) -> Result<EmptyNode> {
@@ -244,5 +246,5 @@ fn not_added<'a>(mut lock: impl BorrowMut<Locked<'a>>, id: GraphId, raw: CUgraph
     }
     let raw = RawNode::new(raw);
     locked.publish_new(id, raw, prepared);
-    report(|| Subject::GraphOwners, locked.take_back(id, raw));
+    report_late(|| Subject::GraphOwners, locked.take_back(id, raw));
 }

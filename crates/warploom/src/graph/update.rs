@@ -20,7 +20,7 @@ impl GraphExec {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Update`] with the reason and the node,
+    /// [`GraphError::Update`] with the reason and the node, [`GraphError::ChildUnknown`],
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), and the driver's error. Then the
     /// executable is as before.
     #[doc(alias = "cuGraphExecUpdate")]
@@ -31,7 +31,10 @@ impl GraphExec {
         let mut locked = graph.lock();
         let raw = locked.graph(graph.id())?;
         locked.check_settled(graph.id())?;
-        let (uses, accumulator) = (GraphUses::of(&locked, graph.id()), Accumulator::default());
+        let (mut uses, contexts) =
+            (GraphUses::of(&locked, graph.id()), locked.contexts_besides(self.context(), graph.id()));
+        uses.add(&contexts);
+        let accumulator = Accumulator::of(contexts);
         let passing = locked.pass(graph.id(), accumulator.bundle())?;
         locked.share(graph.id());
         let mut info = CUgraphExecUpdateResultInfo {

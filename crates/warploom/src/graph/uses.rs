@@ -20,6 +20,8 @@ pub(super) struct GraphUses {
     contexts: HashMap<usize, usize, BuildHasherDefault<HandleHasher>>,
     /// Kernels with their contexts, by the addresses of both.
     kernels: HashMap<(usize, usize), (Kernel, Context), BuildHasherDefault<HandleHasher>>,
+    /// Contexts that nodes run in beside that of the graph.
+    other_contexts: Vec<Context>,
     /// The kernel that was looked for last and found, and its context, by their addresses.
     found: (usize, usize),
     /// The memory that the host can borrow.
@@ -68,7 +70,10 @@ impl GraphUses {
                     let owner = || (kernel.clone(), context.clone());
                     self.kernels.entry((kernel.address(), context.address())).or_insert_with(owner);
                 }
-                Retained::Value(_) => {}
+                Retained::Context(context) if !self.other_contexts.contains(context) => {
+                    self.other_contexts.push(context.clone());
+                }
+                Retained::Context(_) | Retained::Padded(_) | Retained::Value(_) => {}
             }
         }
     }
@@ -135,6 +140,8 @@ impl GraphUses {
         bundle.all().all(|retained| match retained {
             Retained::Memory(allocation, _) => self.contexts.contains_key(&allocation.identity()),
             Retained::Kernel(kernel, context) => self.kernels.contains_key(&(kernel.address(), context.address())),
+            Retained::Context(context) => self.other_contexts.contains(context),
+            Retained::Padded(_) => true,
             Retained::Value(_) => false,
         })
     }

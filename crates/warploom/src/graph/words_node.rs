@@ -29,8 +29,9 @@ impl TypedNode for WordsNode {}
 impl sealed::TypedNode for WordsNode {
     const KIND: NodeKind = NodeKind::Values;
 
-    fn over(node: Node) -> WordsNode {
-        WordsNode { node, other_context: None }
+    fn over(node: Node) -> Result<WordsNode> {
+        let other_context = node.other_context();
+        Ok(WordsNode { node, other_context })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Conditions and conditional nodes.
 
 use warploom::{GraphDef, GraphError, LaunchConfig};
-use warploom_testkit::driver_tests;
+use warploom_testkit::{budget, driver_tests};
 
 use crate::support::Stage;
 
@@ -75,6 +75,26 @@ driver_tests! {
         let refused = GraphError::NotCopyable { kind: "conditional" };
         assert_eq!(other.try_clone().map(drop), Err(refused.clone().into()));
         assert_eq!(stage.graph.entry().embed(&other).map(drop), Err(refused.into()));
+    }
+
+    /// A condition belongs to one node, and to none when its graph is gone.
+    fn a_condition_belongs_to_one_node(driver) {
+        let stage = Stage::new(driver)?;
+        let condition = stage.graph.condition(1)?;
+        let node = stage.graph.entry().if_then(&condition)?;
+        let inside = node.body().condition(1)?;
+        budget(driver, &[], || {
+            let again = stage.graph.entry().while_loop(&condition).map(drop);
+            assert_eq!(again, Err(GraphError::ConditionUsed.into()));
+            let again = node.body().entry().if_then(&condition).map(drop);
+            assert_eq!(again, Err(GraphError::ConditionUsed.into()));
+        });
+        node.destroy()?;
+        budget(driver, &[], || {
+            let gone = stage.graph.entry().if_then(&inside).map(drop);
+            assert_eq!(gone, Err(GraphError::GraphDestroyed.into()));
+        });
+        assert_eq!(stage.graph.node_count()?, 0);
     }
 
     /// A graph inside of a node cannot be instantiated by itself.

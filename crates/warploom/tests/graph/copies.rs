@@ -1,8 +1,12 @@
 //! Clones, embedded graphs and their updates.
 
-use warploom::graph::{ChildNode, NodeKind};
-use warploom::{GraphDef, GraphError};
-use warploom_testkit::driver_tests;
+use warploom::graph::{ChildNode, CopyNode, NodeKind};
+use warploom::sys::types::CUresult;
+use warploom::{DeviceCopy, Error, GraphDef, GraphError, ManagedMemory, MemoryError};
+use warploom_sim::Mode;
+use warploom_sim::fault::{Calls, Plan, Rule};
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, driver_tests, open};
 
 use crate::support::{Stage, closure};
 
@@ -55,6 +59,34 @@ driver_tests! {
         }
     }
 
+    /// Values with padding are not copied to memory of another type, by whichever end of a node is replaced.
+    fn values_with_padding_are_copied_to_their_own_type(driver) {
+        #[derive(Clone, Copy, Debug, DeviceCopy, PartialEq)]
+        #[repr(C)]
+        struct Padded {
+            small: u8,
+            large: u32,
+        }
+        let stage = Stage::new(driver)?;
+        let value = Padded { small: 1, large: 2 };
+        let (source, other) = (stage.pool.upload(&[value; 2], &stage.stream)?, stage.pool.upload(&[value; 2], &stage.stream)?);
+        let (mut target, mut bytes) = (stage.pool.upload(&[value; 2], &stage.stream)?, stage.pool.zeroed::<u8>(16, &stage.stream)?);
+        let refused = || Err::<(), Error>(MemoryError::CastPadding { padded: std::any::type_name::<Padded>() }.into());
+        let node = stage.graph.entry().copy(&source, &mut target)?;
+        assert_eq!(node.set_destination(&mut bytes), refused());
+        let clone = stage.graph.try_clone()?;
+        let found = clone.nodes()?[0].downcast::<CopyNode>()?;
+        assert_eq!(found.set_destination(&mut bytes), refused());
+        node.set_source(&other)?;
+        // Bytes are values of every type.
+        node.set_source(&bytes)?;
+        node.set_source(&source)?;
+        let plain = stage.graph.entry().copy(&stage.pool.zeroed::<u8>(16, &stage.stream)?, &mut bytes)?;
+        assert_eq!(plain.set_source(&source), refused());
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        assert_eq!(target.download(&stage.stream)?, [value; 2]);
+    }
+
     /// A clone has the same nodes and edges, at every depth, and is a graph of its own.
     fn a_clone_has_the_same_nodes(driver) {
         let stage = Stage::new(driver)?;
@@ -70,4 +102,51 @@ driver_tests! {
         assert_eq!((child.node_count()?, child.edges()?.len()), (2, 1));
         assert_eq!(child.root(), clone);
     }
+}
+
+/// S2.19: if the driver replaces the graph of a child node and fails to name the new nodes, memory that they use is not
+/// known: nothing is made of the graph until the child is set again.
+#[test]
+fn a_child_whose_nodes_were_not_named_is_refused_until_it_is_set_again() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let stage = Stage::new(&driver)?;
+    let mut memory = ManagedMemory::new(&stage.context)?.zeroed::<u32>(4, &stage.stream)?;
+    stage.stream.synchronize()?;
+    let (empty, step) = (GraphDef::new(&stage.context)?, GraphDef::new(&stage.context)?);
+    empty.empty()?;
+    step.entry().fill(&mut memory, 7)?;
+    let outer = GraphDef::new(&stage.context)?;
+    outer.entry().embed(&empty)?;
+    let before = stage.graph.instantiate()?;
+    let fail = || {
+        let rule = Rule::on(Calls::named("cuGraphNodeFindInClone")?).nth(1).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        Ok::<_, Box<dyn std::error::Error>>(machine.inject(Plan::new().rule(rule))?)
+    };
+    let child = stage.graph.entry().embed(&empty)?;
+    let scope = fail()?;
+    assert!(child.set_child(&step).is_err());
+    drop(scope);
+    assert_eq!(child.child()?.node_count()?, 1);
+    let unknown = GraphError::ChildUnknown;
+    assert_eq!(stage.graph.instantiate().map(drop), Err(unknown.clone().into()));
+    assert_eq!(stage.graph.try_clone().map(drop), Err(unknown.clone().into()));
+    assert_eq!(outer.entry().embed(&stage.graph).map(drop), Err(unknown.clone().into()));
+    assert_eq!(before.update(&stage.graph), Err(unknown.into()));
+
+    child.set_child(&step)?;
+    let exec = stage.graph.instantiate()?;
+    let borrowed = memory.host_mut()?;
+    assert!(matches!(exec.launch(&stage.stream), Err(warploom::Error::Memory(MemoryError::HostBorrowed { .. }))));
+    drop(borrowed);
+    exec.launch(&stage.stream)?;
+    stage.stream.synchronize()?;
+    assert_eq!(memory.host()?, [7; 4]);
+
+    let scope = fail()?;
+    assert!(child.set_child(&step).is_err());
+    drop(scope);
+    child.destroy()?;
+    stage.graph.instantiate()?.launch(&stage.stream)?;
+    stage.stream.synchronize()?;
+    Ok(())
 }

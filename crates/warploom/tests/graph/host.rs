@@ -27,6 +27,23 @@ driver_tests! {
         assert_eq!(host.take_panic(), None);
     }
 
+    /// S2.32: a panic whose value panics when it is dropped stays there as well.
+    fn a_panic_whose_value_panics_is_a_value(driver) {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("dropped");
+            }
+        }
+        let stage = Stage::new(driver)?;
+        let host = stage.graph.entry().host(|| std::panic::panic_any(Bomb))?;
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+        assert_eq!(host.panics(), 1);
+        let message = "a payload that is not text".into();
+        assert_eq!(host.take_panic(), Some(Error::Stream(StreamError::HostFunctionPanicked { message })));
+    }
+
     /// S2.32: executables of one graph share its closure.
     fn executables_share_a_closure(driver) {
         let stage = Stage::new(driver)?;

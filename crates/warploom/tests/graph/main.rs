@@ -4,8 +4,10 @@ mod across;
 mod adjacency;
 mod attachments;
 mod conditionals;
+mod contexts;
 mod copies;
 mod executables;
+mod found;
 #[path = "../gate/mod.rs"]
 mod gate;
 mod host;
@@ -20,4 +22,5 @@ mod reset;
 mod sharing;
 mod support;
 mod sweep;
+mod threads;
 mod words;

@@ -1,8 +1,13 @@
 //! Nodes: listing, joining, read-back and DOT text.
 
+use std::time::Duration;
+
 use warploom::graph::{DotFlags, EmptyNode, KernelNode, NodeKind};
 use warploom::{GraphError, LaunchConfig, LiveSet as _};
-use warploom_testkit::driver_tests;
+use warploom_sim::Mode;
+use warploom_sim::fault::{Calls, Plan, Rule};
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, driver_tests, open};
 
 use crate::support::Stage;
 
@@ -62,4 +67,45 @@ driver_tests! {
         std::fs::remove_file(path)?;
         assert_eq!(graph.write_dot("a\0b", DotFlags::new()), Err(GraphError::Path.into()));
     }
+}
+
+/// DOT text goes through a file in a new folder, which only this user can enter, and which does not stay.
+#[test]
+#[cfg(unix)]
+fn dot_text_goes_through_a_folder_of_its_own() -> TestResult {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let graph = Stage::new(&driver)?.graph;
+    graph.empty()?;
+    let rule = Rule::on(Calls::named("cuGraphDebugDotPrint")?).delay(Duration::from_millis(300));
+    let _scope = machine.inject(Plan::new().rule(rule))?;
+    // Of this process and of others, which make DOT text as well.
+    let folders = || -> std::io::Result<Vec<(std::path::PathBuf, u32)>> {
+        let mut folders = Vec::new();
+        for entry in std::fs::read_dir(std::env::temp_dir())? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let number = name.strip_prefix("warploom-").is_some_and(|number| u64::from_str_radix(number, 16).is_ok());
+            if let (16.., true, Ok(found)) = (name.len(), number, entry.metadata()) {
+                folders.push((entry.path(), found.permissions().mode() & 0o777));
+            }
+        }
+        Ok(folders)
+    };
+    let before = folders()?;
+    let seen = std::thread::scope(|scope| {
+        let text = scope.spawn(|| graph.dot(DotFlags::new()));
+        let mut seen = Vec::new();
+        while !text.is_finished() {
+            seen.extend(folders()?.into_iter().filter(|folder| !before.contains(folder)));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(text.join().expect("does not panic")?.contains("digraph"));
+        Ok::<_, Box<dyn std::error::Error>>(seen)
+    })?;
+    assert!(!seen.is_empty() && seen.iter().all(|(_, mode)| *mode == 0o700), "{seen:?}");
+    let own = seen.iter().filter(|(path, _)| path.exists()).collect::<Vec<_>>();
+    assert!(own.len() < seen.len(), "{own:?}");
+    Ok(())
 }

@@ -46,6 +46,31 @@ driver_tests! {
         assert_eq!(watch.strong_count(), 0);
     }
 
+    /// S2.29, S2.30: in a host function, `reclaim` returns without a call of CUDA, and owners that the function lets
+    /// go of are released by the thread.
+    threads fn reclaim_leaves_owners_to_the_thread_in_a_host_function(driver) {
+        let stage = Stage::new(driver)?;
+        let calls = Arc::new(AtomicU32::new(0));
+        let inner = GraphDef::new(&stage.context)?;
+        inner.keep_alive(Owner::new(Caller { stream: stage.stream.clone(), calls: Arc::clone(&calls) }))?;
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (inner, sender) = (std::sync::Mutex::new(Some(inner)), std::sync::Mutex::new(sender));
+        stage.graph.entry().host(move || {
+            drop(inner.lock().map(|mut inner| inner.take()));
+            let before = std::time::Instant::now();
+            while before.elapsed() < std::time::Duration::from_millis(50) {
+                warploom::graph::reclaim();
+            }
+            if let Ok(sender) = sender.lock() {
+                sender.send(()).unwrap_or_default();
+            }
+        })?;
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        let returned = receiver.recv_timeout(std::time::Duration::from_secs(20));
+        assert!(returned.is_ok(), "reclaim does not return");
+        assert!(stage.within_a_while(|| calls.load(Ordering::Relaxed) == 1));
+    }
+
     /// S2.31: 64 graphs that are destroyed at once release all 64 owners.
     fn many_graphs_release_all_owners(driver) {
         let stage = Stage::new(driver)?;

@@ -1,7 +1,11 @@
 //! Bad input: typed errors before the driver is called, and nothing changed.
 
-use warploom::graph::Node;
-use warploom::{CopyError, DeviceError, Error, GraphDef, GraphError, LaunchConfig, LaunchError};
+use warploom::capture::Relaxed;
+use warploom::graph::{Node, Operand, Owner};
+use warploom::{
+    CaptureError, CopyError, DeviceError, Error, GraphDef, GraphError, GraphPool, LaunchConfig, LaunchError,
+    MemoryError,
+};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, driver_tests};
 
@@ -43,6 +47,51 @@ driver_tests! {
         assert_eq!(stage.graph.node_count()?, 2);
     }
 
+    /// Fills of memory that is not aligned for the value are refused, also by the setters of nodes.
+    fn fills_of_misaligned_memory_are_refused(driver) {
+        let stage = Stage::new(driver)?;
+        let mut bytes = stage.pool.zeroed::<u8>(64, &stage.stream)?;
+        let start = bytes.as_raw();
+        let at = |address, align| Err(Error::from(MemoryError::FillAlignment { address, align }));
+        let four = [1_u8, 2, 3, 4];
+        let node = stage.graph.entry().fill(bytes.slice_mut(1..9)?, 1_u8)?;
+        let even = stage.graph.entry().fill(bytes.slice_mut(16..24)?.cast::<[u8; 4]>()?, four)?;
+        let exec = stage.graph.instantiate()?;
+        stage.context.scope(|| {
+            let fill = stage.graph.entry().fill(bytes.slice_mut(1..9)?.cast::<[u8; 4]>()?, four);
+            assert_eq!(fill.map(drop), at(start + 1, 4));
+            let fill = stage.graph.entry().fill(bytes.slice_mut(3..9)?.cast::<[u8; 2]>()?, [1, 2]);
+            assert_eq!(fill.map(drop), at(start + 3, 2));
+            assert_eq!(node.set_value(four), at(start + 1, 4));
+            assert_eq!(even.set(bytes.slice_mut(2..10)?.cast::<[u8; 4]>()?, four), at(start + 2, 4));
+            assert_eq!(even.set_destination(bytes.slice_mut(2..10)?), at(start + 2, 4));
+            let refused = exec.node(&even).set(bytes.slice_mut(2..10)?.cast::<[u8; 4]>()?, four);
+            assert_eq!(refused, at(start + 2, 4));
+            Ok::<(), Error>(())
+        })??;
+        let parameters = (node.parameters()?, even.parameters()?);
+        assert_eq!((parameters.0.address, parameters.1.address), (start + 1, start + 16));
+        assert_eq!(stage.graph.node_count()?, 2);
+    }
+
+    /// Owners of another driver's memory, or of memory that a capture allocates for its graph, are refused.
+    fn memory_that_a_graph_cannot_keep_is_refused(driver) {
+        let stage = Stage::new(driver)?;
+        let capture = stage.other.capture(Relaxed)?;
+        let scratch = GraphPool::new(&stage.context).allocate::<u32>(4, &capture)?;
+        let (owner, source, mut target) = (Owner::from(&scratch), stage.zeroed(4)?, stage.zeroed(4)?);
+        assert_eq!(stage.graph.keep_alive(owner.clone()), Err(CaptureError::GraphMemory.into()));
+        #[expect(unsafe_code, reason = "uses a raw address")]
+        // SAFETY: it is refused.
+        let from = unsafe { Operand::<u32>::raw(source.as_raw(), 4, Some(owner)) };
+        let refused = stage.graph.entry().copy(from, &mut target).map(drop);
+        assert_eq!(refused, Err(CaptureError::GraphMemory.into()));
+        assert_eq!(stage.graph.node_count()?, 0);
+        scratch.close()?;
+        capture.end()?;
+        stage.graph.keep_alive(Owner::from(&target))?;
+    }
+
     /// Kernels are checked as launches are.
     fn kernel_nodes_are_checked_as_launches_are(driver) {
         let stage = Stage::new(driver)?;
@@ -77,6 +126,11 @@ fn values_of_another_driver_are_refused() -> TestResult {
     };
     let mut buffer = there.zeroed(4)?;
     is_mismatch(here.graph.entry().fill(&mut buffer, 1).map(drop));
+    is_mismatch(here.graph.keep_alive(Owner::from(&buffer)));
+    #[expect(unsafe_code, reason = "uses a raw address")]
+    // SAFETY: it is refused.
+    let from = unsafe { Operand::<u32>::raw(buffer.as_raw(), 4, Some(Owner::from(&buffer))) };
+    is_mismatch(here.graph.entry().copy(from, &mut here.zeroed(4)?).map(drop));
     is_mismatch(here.graph.entry().embed(&there.graph).map(drop));
     is_mismatch(here.graph.entry().record(&mut there.stream.record()?).map(drop));
     is_mismatch(here.graph.entry().on(&there.context).fill(&mut buffer, 1).map(drop));

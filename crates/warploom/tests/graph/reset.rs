@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "resets devices, and launches kernels where that is refused")]
 
 use warploom::capture::Relaxed;
-use warploom::{ContextError, DeviceMemory, Error, LaunchConfig};
+use warploom::graph::InstantiateOptions;
+use warploom::{ContextError, DeviceMemory, Error, GraphDef, LaunchConfig};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, open};
@@ -23,6 +24,8 @@ fn everything_of_a_device_is_stale_after_a_reset() -> TestResult {
     exec.launch(&stage.stream)?;
     let capture = stage.other.capture(Relaxed)?;
     let captured = capture.end()?;
+    let elsewhere = GraphDef::new(&driver.device(1)?.context()?)?;
+    elsewhere.empty()?;
     let (kernel, config) = (stage.saxpy()?, LaunchConfig::new(1, 32));
     // SAFETY: the kernel reads and writes 4 values of each, as numbers whose bits are those of integers.
     unsafe { kernel.launch(&stage.stream, &config, (1.0_f32, &memory, &mut buffer, 4_u32)) }?;
@@ -40,6 +43,7 @@ fn everything_of_a_device_is_stale_after_a_reset() -> TestResult {
         stale(exec.launch(stream));
         stale(exec.upload(stream));
         stale(stage.graph.instantiate().map(drop));
+        stale(elsewhere.instantiate_with(&InstantiateOptions::new().upload_on(stream)).map(drop));
         stale(stage.graph.entry().fill(&mut buffer, 8).map(drop));
         stale(node.set_value(9_u32));
         stale(captured.instantiate().map(drop));
