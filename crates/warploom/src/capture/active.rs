@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Sequence;
 use crate::memory::{Access, AllocationRef};
-use crate::{CaptureError, Context, Driver, Event, GraphError, Result, Stream};
+use crate::{CaptureError, Context, Driver, Event, GraphDef, GraphError, Result, Stream};
 
 /// The number of them.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -56,6 +56,14 @@ fn find(is_meant: impl Fn(&Sequence) -> bool) -> Option<Arc<Sequence>> {
 #[cold]
 pub(crate) fn of(stream: &Stream) -> Option<Arc<Sequence>> {
     find(|sequence| sequence.has(stream))
+}
+
+/// The captures into graphs that are inside of this one, the innermost first: a capture begins after the one
+/// around it.
+pub(super) fn below(graph: &GraphDef) -> Vec<Arc<Sequence>> {
+    let mut sequences: Vec<Arc<Sequence>> = all().iter().rev().cloned().collect();
+    sequences.retain(|sequence| sequence.known_graph().is_some_and(|other| graph.contains(other)));
+    sequences
 }
 
 /// The capture with a number, if it is not over.

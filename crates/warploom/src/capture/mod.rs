@@ -75,6 +75,7 @@ mod body;
 mod captured;
 mod error;
 mod finish;
+mod forgotten;
 mod fork;
 mod mode;
 mod nodes;
@@ -103,6 +104,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use self::finish::{end, unwanted};
+use self::forgotten::end_bodies;
 use crate::diagnostics::{Subject, report};
 use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream, callback, reclaimer};
 
@@ -168,8 +170,14 @@ impl<M: Mode> Capture<M> {
     /// The driver's error: `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a call has spoiled the capture,
     /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if a stream takes part whose work was not joined again. The
     /// capture is over all the same.
+    ///
+    /// Captures of bodies that were forgotten ([`std::mem::forget`]) are ended as if dropped.
+    /// [`CaptureError::BodyForgotten`] if one can be ended on another thread alone; then this capture and its
+    /// stream stay as they are for good.
     #[doc(alias = "cuStreamEndCapture")]
     pub fn end(mut self) -> Result<Captured> {
+        self.is_over = true;
+        end_bodies(self.stream.sequence())?;
         let definition = self.finish();
         let kept = self.stream.sequence().finish();
         let (definition, nodes) = (definition?, kept.nodes);
@@ -185,13 +193,12 @@ impl<M: Mode> Capture<M> {
     }
 
     /// Ends it for the driver: the graph, which is owned from now on.
-    fn finish(&mut self) -> Result<GraphDef> {
-        self.is_over = true;
+    fn finish(&self) -> Result<GraphDef> {
         let stream = self.stream.stream();
         if let Some(graph) = self.stream.sequence().known_graph() {
             return graph.end_capture(|| end(stream)).map(|()| graph.clone());
         }
-        let Ended { graph, result } = end(stream);
+        let Ended { graph, result, .. } = end(stream);
         if graph.is_null() {
             return result.and(Err(CaptureError::Invalidated.into()));
         }
@@ -203,7 +210,7 @@ impl<M: Mode> Capture<M> {
 
 /// Ends the driver's capture of a stream, and destroys the graph.
 fn end_unwanted(stream: &Stream) -> Result<()> {
-    let Ended { graph, result } = end(stream);
+    let Ended { graph, result, .. } = end(stream);
     if !graph.is_null() {
         // SAFETY: the driver has given it out just now, and it has no other owner.
         unsafe { GraphDef::adopt(stream.context(), graph) }.close()?;
@@ -223,6 +230,9 @@ impl<M: Mode> Drop for Capture<M> {
             return reclaimer::defer(Capture::<Relaxed> { stream, is_over: false, _stays: () });
         }
         let device = self.stream().device().ordinal();
+        if let Err(error) = end_bodies(self.stream.sequence()) {
+            return report(|| Subject::Capture { device }, Err::<(), _>(error));
+        }
         let ended = self.finish().and_then(|graph| graph.destroy_root());
         drop(self.stream.sequence().finish());
         report(|| Subject::Capture { device }, unwanted(ended));

@@ -32,6 +32,7 @@ pub(crate) struct Sequence {
 
 #[derive(Default)]
 struct Parts {
+    /// The stream that it began on is the first.
     members: Vec<Member>,
     kept: Kept,
     /// The accesses that each stream captured, by memory.
@@ -128,6 +129,11 @@ impl Sequence {
 
     pub(super) fn has(&self, stream: &Stream) -> bool {
         self.lock().members.iter().any(|member| member.stream == *stream)
+    }
+
+    /// The stream that it began on, unless it has ended.
+    pub(super) fn origin(&self) -> Option<Stream> {
+        self.lock().members.first().map(|member| member.stream.clone())
     }
 
     /// The streams that take part and match.

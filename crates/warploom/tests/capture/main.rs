@@ -2,6 +2,7 @@
 
 mod begin;
 mod bodies;
+mod forgotten;
 mod forks;
 mod kernels;
 mod memory;
