@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Sequence;
+use crate::event::Timing;
 use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, Driver, Event, GraphDef, GraphError, Result, Stream};
 
@@ -92,7 +93,7 @@ pub(crate) fn before(stream: &Stream) -> Option<Arc<Event>> {
 #[cold]
 pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
     match of(stream) {
-        Some(sequence) => sequence.keep(held).map(|()| true),
+        Some(sequence) => sequence.keep(held, stream).map(|()| true),
         None if held.capture().is_some() => Err(CaptureError::GraphMemory.into()),
         None => Ok(false),
     }
@@ -102,6 +103,14 @@ pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
 #[cold]
 pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool {
     of(stream).inspect(|sequence| sequence.did(held, stream, access)).is_some()
+}
+
+/// A stream that is captured uses memory from now on in ways that are not seen here.
+#[cold]
+pub(crate) fn declare_use(held: &AllocationRef, stream: &Stream) {
+    if let (Some(sequence), Some((_, memory))) = (of(stream), held.graph_memory()) {
+        sequence.order(|order| order.used_from_now_on(memory, stream));
+    }
 }
 
 /// Keeps a value for the capture that a stream is part of, if it is.
@@ -141,6 +150,34 @@ pub(crate) fn check_work(stream: &Stream, recorded: u64) -> Result<Option<Arc<Se
         (Some(_), None) => Err(CaptureError::Outside.into()),
         (Some(own), Some(other)) if own.id() != other.id() => Err(CaptureError::OtherCapture.into()),
         (Some(_), Some(_)) => Ok(None),
+    }
+}
+
+/// An event is about to be recorded, and marks no point of a capture meanwhile.
+#[cold]
+pub(crate) fn forget_record<T: Timing>(stream: &Stream, event: &Event<T>) {
+    if let Some(sequence) = of(stream) {
+        sequence.order(|order| order.forget_record(event.as_raw().addr()));
+    }
+}
+
+/// A stream has recorded an event: in the capture that it is part of, if it is.
+#[cold]
+pub(crate) fn recorded<T: Timing>(stream: &Stream, event: &Event<T>) {
+    let sequence = of(stream);
+    event.note_capture(sequence.as_ref().map(|sequence| sequence.id()));
+    if let Some(sequence) = sequence {
+        sequence.order(|order| order.recorded(stream, event.as_raw().addr()));
+    }
+}
+
+/// A stream has waited for an event.
+#[cold]
+pub(crate) fn waited<T: Timing>(stream: &Stream, event: &Event<T>) {
+    if let Some(sequence) = of(stream)
+        && sequence.id().number() == event.capture()
+    {
+        sequence.order(|order| order.waited(stream, event.as_raw().addr()));
     }
 }
 

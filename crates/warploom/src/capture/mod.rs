@@ -49,7 +49,7 @@
 //! | fills, copies within a context, launches, records and waits | become part of the graph |
 //! | allocations | from a [`GraphPool`](crate::GraphPool), and from no other |
 //! | dropping a buffer that is to be freed in the order of the stream | frees it when the capture ends |
-//! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph |
+//! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph, after all streams that used it |
 //! | callbacks, embedded graphs, conditional nodes | by the functions of [`CaptureStream`] |
 //! | waiting for the stream, [`Stream::host`], futures, launches of graphs, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
 //!
@@ -79,6 +79,7 @@ mod forgotten;
 mod fork;
 mod mode;
 mod nodes;
+mod order;
 mod relaxed_mode;
 mod sequence;
 mod stream;
@@ -86,8 +87,8 @@ mod tail;
 
 use active::is_on;
 pub(crate) use active::{
-    any, before, check_context, check_event, check_legacy, check_scope, check_work, did, enqueue, in_context, keep,
-    keep_owner, of, shadowed,
+    any, before, check_context, check_event, check_legacy, check_scope, check_work, declare_use, did, enqueue,
+    forget_record, in_context, keep, keep_owner, of, recorded, shadowed, waited,
 };
 pub use body::{Body, Capturing, Done, Idle, Settled, State};
 pub use captured::Captured;
@@ -95,6 +96,7 @@ pub use error::CaptureError;
 pub(crate) use finish::Ended;
 pub use fork::Fork;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
+pub(crate) use order::GraphMemoryId;
 pub(crate) use relaxed_mode::RelaxedMode;
 pub(crate) use sequence::{CaptureId, Sequence};
 pub use stream::CaptureStream;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::active;
+use super::order::{GraphMemoryId, Order};
 use crate::graph::{Bundle, Part, Retained};
 use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, DriverId, Event, GraphDef, Result, Stream};
@@ -37,6 +38,7 @@ struct Parts {
     kept: Kept,
     /// The accesses that each stream captured, by memory.
     uses: BTreeMap<usize, Vec<(Stream, Access)>>,
+    order: Order,
     /// Dropped values that cannot end before the capture does, oldest first.
     deferred: Vec<Box<dyn Any + Send + Sync>>,
 }
@@ -93,7 +95,9 @@ impl Sequence {
     /// Ends the sequence: deferred values are dropped now, and the graph's memory and values are handed over.
     pub(super) fn finish(self: &Arc<Self>) -> Kept {
         active::leave(self);
-        let Parts { members, kept, deferred, .. } = std::mem::take(&mut *self.lock());
+        // Streams must not end while it is locked.
+        let parts = std::mem::take(&mut *self.lock());
+        let Parts { members, kept, deferred, .. } = parts;
         // The streams are the driver's to run again, so that this is in order with what comes next.
         drop(deferred);
         drop(members);
@@ -173,16 +177,40 @@ impl Sequence {
         drop(parted);
     }
 
-    /// Keeps memory that a node uses; that of a graph only if it was allocated in this capture.
-    pub(crate) fn keep(&self, held: &AllocationRef) -> Result<()> {
-        match held.capture() {
-            Some(capture) if capture == self.id => {} // the graph's own
+    /// Keeps memory that a node of a stream uses; that of a graph only if it was allocated in this capture.
+    pub(crate) fn keep(&self, held: &AllocationRef, stream: &Stream) -> Result<()> {
+        match held.graph_memory() {
+            Some((capture, memory)) if capture == self.id => self.use_graph_memory(memory, stream)?,
             Some(_) => return Err(CaptureError::GraphMemory.into()),
             None => {
                 self.lock().kept.memory.entry(held.identity()).or_insert_with(|| (held.clone(), Access::Read));
             }
         }
         Ok(())
+    }
+
+    /// Has the next node of a stream come after the allocation of memory of this graph, and before its end.
+    fn use_graph_memory(&self, memory: GraphMemoryId, stream: &Stream) -> Result<()> {
+        if let Some(home) = self.order(|order| order.missing_before_use(memory, stream)) {
+            stream.wait_for(&home)?;
+        }
+        self.order(|order| order.used(memory, stream));
+        Ok(())
+    }
+
+    /// Has the next node of the stream that allocated memory of this graph come after all that use it.
+    pub(crate) fn order_free(&self, memory: GraphMemoryId, home: &Stream) -> Result<()> {
+        let users = self.order(|order| order.missing_before_free(memory));
+        users.iter().try_for_each(|user| home.wait_for(user))
+    }
+
+    pub(crate) fn allocated(&self, stream: &Stream) -> GraphMemoryId {
+        self.order(|order| order.allocated(stream))
+    }
+
+    /// The order between the streams.
+    pub(super) fn order<R>(&self, look: impl FnOnce(&mut Order) -> R) -> R {
+        look(&mut self.lock().order)
     }
 
     /// A stream that takes part has captured an access.

@@ -56,7 +56,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
             operand.reach(stream.context())?;
         }
         operand.meet(stream)?;
-        operand.did(stream);
+        operand.declare_use(stream);
         Ok(())
     }
 }

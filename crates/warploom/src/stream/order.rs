@@ -60,10 +60,13 @@ impl Stream {
             return Err(EventError::ContextMismatch { event, stream }.into());
         }
         self.context().check_generation()?;
+        if capture::any() {
+            capture::forget_record(self, event);
+        }
         // SAFETY: both are alive and belong to the same context.
         self.signal(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })?;
         if capture::any() {
-            event.note_capture(capture::of(self).map(|capture| capture.id()));
+            capture::recorded(self, event);
         }
         Ok(())
     }
@@ -100,11 +103,14 @@ impl Stream {
 
     #[cold]
     fn wait_among_captures<T: Timing>(&self, event: &Event<T>) -> Result<()> {
-        let Some(joined) = capture::check_work(self, event.capture())? else { return self.wait_now(event) };
+        let Some(joined) = capture::check_work(self, event.capture())? else {
+            return self.wait_now(event).inspect(|()| capture::waited(self, event));
+        };
         let before = self.record()?;
         // Before the wait, so that no thread finds the stream captured without its capture.
         joined.join(self, before);
-        self.wait_now(event).inspect_err(|_| {
+        let waited = self.wait_now(event).inspect(|()| capture::waited(self, event));
+        waited.inspect_err(|_| {
             // The call may have failed when it was done.
             if !matches!(self.capture_status(), Ok(CaptureStatus::Active)) {
                 joined.part(self);

@@ -103,7 +103,7 @@ impl<'a> Transfer<'a> {
             stream.refuse_captured("a copy between contexts")?;
         }
         operands.iter().try_for_each(|operand| order_captured(stream, *operand))?;
-        operands.iter().try_for_each(|(held, _)| capture.keep(held))?;
+        operands.iter().try_for_each(|(held, _)| capture.keep(held, stream))?;
         for other in operands.iter().flat_map(|(held, access)| capture.conflicts(held, stream, *access)) {
             stream.wait_for(&other)?;
         }
