@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Sequence;
+use super::{Sequence, Turn};
 use crate::event::Timing;
 use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, Driver, Event, GraphDef, GraphError, Result, Stream};
@@ -133,7 +133,7 @@ pub(crate) fn check_scope(stream: &Stream, hierarchy: u64) -> Result<()> {
 /// Makes a call that adds a node if the stream is captured. The node is counted.
 #[cold]
 pub(crate) fn enqueue(stream: &Stream, call: impl FnOnce() -> Result<()>) -> Result<()> {
-    match of(stream) {
+    match Turn::among_captures(stream).sequence() {
         Some(sequence) => sequence.add_node(call),
         None => call(),
     }

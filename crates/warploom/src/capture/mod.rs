@@ -84,6 +84,7 @@ mod relaxed_mode;
 mod sequence;
 mod stream;
 mod tail;
+mod turn;
 
 use active::is_on;
 pub(crate) use active::{
@@ -100,6 +101,7 @@ pub(crate) use order::GraphMemoryId;
 pub(crate) use relaxed_mode::RelaxedMode;
 pub(crate) use sequence::{CaptureId, Sequence};
 pub use stream::CaptureStream;
+pub(crate) use turn::Turn;
 
 use std::fmt;
 use std::ops::Deref;

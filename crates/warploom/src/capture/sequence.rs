@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::active;
 use super::order::{GraphMemoryId, Order};
+use super::turn::{Turn, TurnLock};
 use crate::graph::{Bundle, Part, Retained};
 use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, DriverId, Event, GraphDef, Result, Stream};
@@ -28,6 +29,7 @@ pub(crate) struct Sequence {
     driver: DriverId,
     /// The graph, once it is needed. It belongs to the driver until the capture ends.
     graph: OnceLock<GraphDef>,
+    turn: TurnLock,
     parts: Mutex<Parts>,
 }
 
@@ -86,6 +88,7 @@ impl Sequence {
             id,
             driver: stream.driver().id(),
             graph: graph.map(OnceLock::from).unwrap_or_default(),
+            turn: TurnLock::default(),
             parts: Mutex::new(parts),
         });
         active::enter(&sequence, stream)?;
@@ -121,6 +124,15 @@ impl Sequence {
 
     fn lock(&self) -> MutexGuard<'_, Parts> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no other thread makes calls on streams of the capture.
+    pub(super) fn turn(self: &Arc<Self>) -> Turn {
+        Turn::of(self)
+    }
+
+    pub(super) fn turn_lock(&self) -> &TurnLock {
+        &self.turn
     }
 
     pub(crate) fn id(&self) -> CaptureId {
@@ -250,11 +262,11 @@ impl Sequence {
         self.lock().kept.owners.push(owner);
     }
 
-    /// Makes a call that adds a node, and counts the node. No other thread uses the graph meanwhile.
+    /// Makes a call that adds a node, and counts the node. No other thread uses the graph meanwhile: the caller
+    /// has a turn, and a graph that is known may have other handles.
     pub(super) fn add_node(&self, call: impl FnOnce() -> Result<()>) -> Result<()> {
         match self.known_graph() {
             Some(graph) => graph.alone(call)?,
-            // No other handle to it exists.
             None => call()?,
         }
         self.count();

@@ -5,9 +5,8 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
-use super::host_node::HostCall;
 use super::raw::RawNode;
-use super::{GraphDef, GraphError, HostFunction, Node};
+use super::{GraphDef, GraphError, HostCall, HostFunction, Node};
 use crate::capture::Ended;
 use crate::diagnostics::{Subject, report};
 use crate::{CaptureError, Result};
@@ -98,12 +97,12 @@ impl GraphDef {
     /// was captured. A captured node is never destroyed: that would corrupt the capture.
     pub(crate) fn capture_callback(
         &self,
-        function: impl Fn() + Send + Sync + 'static,
+        call: &HostCall,
         launch: impl FnOnce(HostFunction, *mut c_void) -> Result<()>,
         added: impl FnOnce() -> Result<CUgraphNode>,
         is_unchanged: impl FnOnce() -> bool,
     ) -> Result<()> {
-        let (call, id) = (HostCall::closure(function), self.id());
+        let id = self.id();
         let mut locked = self.lock();
         let prepared = locked.prepare(id, &mut call.owners())?;
         let (called, data) = call.function();

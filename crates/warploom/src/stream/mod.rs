@@ -39,6 +39,7 @@ use warploom_driver::sys::types::{CUstream, CUstream_st};
 
 use self::default::ThreadKey;
 use self::info::StreamInfo;
+use crate::capture::Turn;
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -155,16 +156,39 @@ impl Stream {
     #[cold]
     #[inline(never)]
     fn enqueue_rarely(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
-        capture::enqueue(self, || self.signal(call))
+        capture::enqueue(self, || self.signal_now(call))
     }
 
     /// As [`Stream::enqueue`], for calls that add no node to a capture.
     #[inline]
     pub(crate) fn signal(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+        if self.is_default() || capture::any() {
+            return self.signal_rarely(call);
+        }
+        Ok(call(self.as_raw())?)
+    }
+
+    /// The same for a default stream, and while a stream is captured.
+    #[cold]
+    #[inline(never)]
+    fn signal_rarely(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+        let _turn = self.turn();
+        self.signal_now(call)
+    }
+
+    /// The same for callers that have the turn.
+    fn signal_now(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
         if self.is_default() {
             return self.signal_by_number(call);
         }
         Ok(call(self.as_raw())?)
+    }
+
+    /// Has the calling thread alone make calls on the stream's capture, if it is part of one, until the turn
+    /// is dropped.
+    #[inline]
+    pub(crate) fn turn(&self) -> Turn {
+        if capture::any() { Turn::among_captures(self) } else { Turn::free() }
     }
 
     /// The same for a default stream, whose handle means it only where its context is current.

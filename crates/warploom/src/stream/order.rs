@@ -60,6 +60,7 @@ impl Stream {
             return Err(EventError::ContextMismatch { event, stream }.into());
         }
         self.context().check_generation()?;
+        let _turn = self.turn();
         if capture::any() {
             capture::forget_record(self, event);
         }
@@ -103,9 +104,11 @@ impl Stream {
 
     #[cold]
     fn wait_among_captures<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+        let turn = self.turn();
         let Some(joined) = capture::check_work(self, event.capture())? else {
             return self.wait_now(event).inspect(|()| capture::waited(self, event));
         };
+        drop(turn);
         let before = self.record()?;
         // Before the wait, so that no thread finds the stream captured without its capture.
         joined.join(self, before);

@@ -12,3 +12,4 @@ mod refused;
 mod spy;
 mod support;
 mod sweep;
+mod threads;
