@@ -1,15 +1,19 @@
 //! Captures in progress, and the checks they ask of other calls.
 //!
-//! One load tells that there are none, which is all that a program without captures pays. It guards nothing:
-//! work that a thread enqueues at the moment that another begins to capture the same stream may become part
-//! of a graph that does not know it, which [`Captured::is_accounted`](super::Captured::is_accounted) tells.
+//! One load tells that there are none. Programs without captures pay that, and a [mark](in_flight) around each
+//! call, by which the beginning of a capture knows that no call is under way that took the stream for another
+//! kind.
+//!
+//! The thread that holds the lock of a capture, by a [turn](super::Turn), sees its streams as captured. To any other
+//! thread, a stream that is captured is one that has been since the call began, and the call is refused.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Sequence, Turn};
-use crate::event::Timing;
+use super::Sequence;
+use super::in_flight::{self, Mark};
+use super::sequence::Before;
 use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, Driver, Event, GraphDef, GraphError, Result, Stream};
 
@@ -28,7 +32,8 @@ pub(crate) fn any() -> bool {
     COUNT.load(Ordering::Relaxed) != 0
 }
 
-/// Adds a capture, unless its stream is part of another.
+/// Adds a capture, unless its stream is part of another. Calls that other threads have begun on the stream are
+/// over then; the caller has the capture's turn.
 pub(super) fn enter(sequence: &Arc<Sequence>, stream: &Stream) -> Result<()> {
     let mut all = all();
     if all.iter().any(|other| other.has(stream)) {
@@ -36,7 +41,24 @@ pub(super) fn enter(sequence: &Arc<Sequence>, stream: &Stream) -> Result<()> {
     }
     all.push(Arc::clone(sequence));
     COUNT.store(all.len(), Ordering::Relaxed);
+    drop(all);
+    in_flight::announce();
+    in_flight::wait(stream);
     Ok(())
+}
+
+/// Has a stream take part in a capture, unless that is over, or the stream is part of one. Calls that other
+/// threads have begun on the stream are over then; the caller has the capture's turn.
+pub(super) fn admit(sequence: &Arc<Sequence>, stream: &Stream, before: Before) -> bool {
+    let all = all();
+    let is_over = !all.iter().any(|other| Arc::ptr_eq(other, sequence));
+    if is_over || all.iter().any(|other| other.has(stream)) {
+        return false;
+    }
+    sequence.join(stream, before);
+    drop(all);
+    in_flight::wait(stream);
+    true
 }
 
 /// Takes a capture off.
@@ -86,13 +108,49 @@ pub(crate) fn in_context(context: &Context) -> Option<Arc<Sequence>> {
 /// The event of a captured stream's work before its capture.
 #[cold]
 pub(crate) fn before(stream: &Stream) -> Option<Arc<Event>> {
-    of(stream)?.before(stream)
+    of(stream)?.before(stream)?.wait().clone()
+}
+
+/// The capture that a stream is part of, if the calling thread has its turn.
+///
+/// # Errors
+///
+/// [`CaptureError::BeganMeanwhile`] if another thread has begun the capture since the call began.
+fn of_turn(stream: &Stream) -> Result<Option<Arc<Sequence>>> {
+    match of(stream) {
+        Some(sequence) if !sequence.turn_lock().is_held() => Err(CaptureError::BeganMeanwhile.into()),
+        sequence => Ok(sequence),
+    }
+}
+
+/// What a call on a stream is going to do while something is captured.
+pub(crate) enum Claim {
+    /// It becomes part of a capture, whose turn the thread has.
+    Captured(Arc<Sequence>),
+    /// It runs; no capture of the stream begins meanwhile.
+    Runs(Mark),
+}
+
+/// Finds out what a call on a stream is going to do, so that it stays like that.
+///
+/// # Errors
+///
+/// As [`of_turn`].
+#[cold]
+pub(crate) fn claim(stream: &Stream) -> Result<Claim> {
+    let all = all();
+    match all.iter().find(|sequence| sequence.has(stream)) {
+        Some(sequence) if sequence.turn_lock().is_held() => Ok(Claim::Captured(Arc::clone(sequence))),
+        Some(_) => Err(CaptureError::BeganMeanwhile.into()),
+        // Whoever admits the stream from now on has taken this lock after the mark was made.
+        None => Ok(Claim::Runs(in_flight::mark(stream))),
+    }
 }
 
 /// Keeps memory for the capture that a stream is part of; returns `true` if it is part of one.
 #[cold]
 pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
-    match of(stream) {
+    match of_turn(stream)? {
         Some(sequence) => sequence.keep(held, stream).map(|()| true),
         None if held.capture().is_some() => Err(CaptureError::GraphMemory.into()),
         None => Ok(false),
@@ -102,7 +160,7 @@ pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
 /// Records an access of a captured stream; returns `true` if it is captured.
 #[cold]
 pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool {
-    of(stream).inspect(|sequence| sequence.did(held, stream, access)).is_some()
+    of_turn(stream).ok().flatten().inspect(|sequence| sequence.did(held, stream, access)).is_some()
 }
 
 /// A stream that is captured uses memory from now on in ways that are not seen here.
@@ -116,7 +174,7 @@ pub(crate) fn declare_use(held: &AllocationRef, stream: &Stream) {
 /// Keeps a value for the capture that a stream is part of, if it is.
 #[cold]
 pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Arc<dyn Any + Send + Sync>) {
-    if let Some(sequence) = of(stream) {
+    if let Ok(Some(sequence)) = of_turn(stream) {
         sequence.keep_owner(owner());
     }
 }
@@ -131,11 +189,15 @@ pub(crate) fn check_scope(stream: &Stream, hierarchy: u64) -> Result<()> {
 }
 
 /// Makes a call that adds a node if the stream is captured. The node is counted.
+///
+/// # Errors
+///
+/// [`CaptureError::BeganMeanwhile`], and those of the call.
 #[cold]
 pub(crate) fn enqueue(stream: &Stream, call: impl FnOnce() -> Result<()>) -> Result<()> {
-    match Turn::among_captures(stream).sequence() {
-        Some(sequence) => sequence.add_node(call),
-        None => call(),
+    match claim(stream)? {
+        Claim::Captured(sequence) => sequence.add_node(call),
+        Claim::Runs(_mark) => call(),
     }
 }
 
@@ -150,34 +212,6 @@ pub(crate) fn check_work(stream: &Stream, recorded: u64) -> Result<Option<Arc<Se
         (Some(_), None) => Err(CaptureError::Outside.into()),
         (Some(own), Some(other)) if own.id() != other.id() => Err(CaptureError::OtherCapture.into()),
         (Some(_), Some(_)) => Ok(None),
-    }
-}
-
-/// An event is about to be recorded, and marks no point of a capture meanwhile.
-#[cold]
-pub(crate) fn forget_record<T: Timing>(stream: &Stream, event: &Event<T>) {
-    if let Some(sequence) = of(stream) {
-        sequence.order(|order| order.forget_record(event.as_raw().addr()));
-    }
-}
-
-/// A stream has recorded an event: in the capture that it is part of, if it is.
-#[cold]
-pub(crate) fn recorded<T: Timing>(stream: &Stream, event: &Event<T>) {
-    let sequence = of(stream);
-    event.note_capture(sequence.as_ref().map(|sequence| sequence.id()));
-    if let Some(sequence) = sequence {
-        sequence.order(|order| order.recorded(stream, event.as_raw().addr()));
-    }
-}
-
-/// A stream has waited for an event.
-#[cold]
-pub(crate) fn waited<T: Timing>(stream: &Stream, event: &Event<T>) {
-    if let Some(sequence) = of(stream)
-        && sequence.id().number() == event.capture()
-    {
-        sequence.order(|order| order.waited(stream, event.as_raw().addr()));
     }
 }
 

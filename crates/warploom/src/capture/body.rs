@@ -129,7 +129,7 @@ impl<'c> Body<'c, Idle> {
             let _relaxed = RelaxedMode::new(definition.driver());
             definition.context().stream()?
         };
-        let sequence = Sequence::begin(&stream, stream.record()?, Some(definition.clone()))?;
+        let (sequence, _turn) = Sequence::begin(&stream, Some(definition.clone()))?;
         let begun = definition.begin_capture(|graph| {
             // SAFETY: the stream and the graph are alive, and the first node comes after none.
             let begin =

@@ -27,6 +27,13 @@ pub enum CaptureError {
     )]
     BodyForgotten,
 
+    /// Another thread began to capture the stream during the call.
+    #[error(
+        "another thread began to capture the stream during the call, whose memory the graph would not keep; call again, or \
+         enqueue and capture on one thread at a time"
+    )]
+    BeganMeanwhile,
+
     /// A callback was captured, but its node cannot be told from others. The graph keeps its function for
     /// good.
     #[error(

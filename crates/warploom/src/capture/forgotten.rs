@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::active;
-use super::finish::{end, unwanted};
+use super::finish::unwanted;
 use super::sequence::Sequence;
 use crate::diagnostics::{Subject, report};
 use crate::{CaptureError, GraphDef, Result, Stream};
@@ -42,11 +42,13 @@ pub(super) struct BodyEnd {
 /// use; if it cannot, the capture that it is part of does.
 pub(super) fn end_body(graph: &GraphDef, stream: &Stream, body: &Arc<Sequence>, outer: &Sequence) -> BodyEnd {
     let mut is_over = true;
+    let turn = body.turn();
     let result = graph.end_body_capture(|| {
-        let ended = end(stream);
+        let ended = body.end(stream);
         is_over = ended.is_over;
         ended
     });
+    drop(turn);
     if !is_over {
         return BodyEnd { is_over, result };
     }

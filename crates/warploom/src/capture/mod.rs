@@ -42,6 +42,12 @@
 //! captured by calling the driver with [`Stream::as_raw`] are not kept; [`Captured::is_accounted`] is `false`
 //! if there are any.
 //!
+//! # Threads
+//!
+//! Threads may enqueue on a stream while others begin to capture it, have it join a capture, or end that. Each
+//! call then runs, is captured with the memory that it uses, or returns [`CaptureError::BeganMeanwhile`], if the
+//! capture began after the call did. Calls on the streams of a capture are made one at a time.
+//!
 //! # Operations that can be captured
 //!
 //! | | on a captured stream |
@@ -77,6 +83,7 @@ mod error;
 mod finish;
 mod forgotten;
 mod fork;
+mod in_flight;
 mod mode;
 mod nodes;
 mod order;
@@ -88,14 +95,15 @@ mod turn;
 
 use active::is_on;
 pub(crate) use active::{
-    any, before, check_context, check_event, check_legacy, check_scope, check_work, declare_use, did, enqueue,
-    forget_record, in_context, keep, keep_owner, of, recorded, shadowed, waited,
+    Claim, any, before, check_context, check_event, check_legacy, check_scope, check_work, claim, declare_use, did,
+    enqueue, in_context, keep, keep_owner, of, shadowed,
 };
 pub use body::{Body, Capturing, Done, Idle, Settled, State};
 pub use captured::Captured;
 pub use error::CaptureError;
 pub(crate) use finish::Ended;
 pub use fork::Fork;
+pub(crate) use in_flight::mark;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
 pub(crate) use order::GraphMemoryId;
 pub(crate) use relaxed_mode::RelaxedMode;
@@ -136,9 +144,7 @@ impl Stream {
             return Err(CaptureError::DefaultStream.into());
         }
         self.refuse_captured("the beginning of another capture")?;
-        // For those who have to wait for what the stream has: nothing more runs on it before the end.
-        let before = self.record()?;
-        let sequence = Sequence::begin(self, before, None)?;
+        let (sequence, _turn) = Sequence::begin(self, None)?;
         // SAFETY: `self` keeps the stream alive.
         let begun = self.with_raw(|raw| unsafe { self.driver().cuStreamBeginCapture_v2(raw, M::MODE) });
         if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
@@ -198,11 +204,12 @@ impl<M: Mode> Capture<M> {
 
     /// Ends it for the driver: the graph, which is owned from now on.
     fn finish(&self) -> Result<GraphDef> {
-        let stream = self.stream.stream();
-        if let Some(graph) = self.stream.sequence().known_graph() {
-            return graph.end_capture(|| end(stream)).map(|()| graph.clone());
+        let (stream, sequence) = (self.stream.stream(), self.stream.sequence());
+        let _turn = sequence.turn();
+        if let Some(graph) = sequence.known_graph() {
+            return graph.end_capture(|| sequence.end(stream)).map(|()| graph.clone());
         }
-        let Ended { graph, result, .. } = end(stream);
+        let Ended { graph, result, .. } = sequence.end(stream);
         if graph.is_null() {
             return result.and(Err(CaptureError::Invalidated.into()));
         }

@@ -44,6 +44,11 @@ impl TurnLock {
         }
     }
 
+    /// `true` if the calling thread holds it.
+    pub(super) fn is_held(&self) -> bool {
+        self.holder().as_ref().is_some_and(|holder| holder.thread == current().id())
+    }
+
     fn unlock(&self) {
         let mut holder = self.holder();
         match &mut *holder {
@@ -58,7 +63,8 @@ impl TurnLock {
 }
 
 /// A call's turn on a stream. While it lasts, a captured stream stays in its capture, and no other thread makes
-/// a call on a stream of that. Streams that are not captured have nothing to wait for.
+/// a call on a stream of that. Streams that are not captured have nothing to wait for; if a capture of one begins
+/// during the turn, what the call enqueues is refused.
 #[must_use]
 pub(crate) struct Turn {
     /// The capture, whose lock is held.

@@ -55,6 +55,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
         if operand.context() != stream.context() {
             operand.reach(stream.context())?;
         }
+        let _turn = stream.turn();
         operand.meet(stream)?;
         operand.declare_use(stream);
         Ok(())

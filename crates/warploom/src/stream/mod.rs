@@ -39,7 +39,7 @@ use warploom_driver::sys::types::{CUstream, CUstream_st};
 
 use self::default::ThreadKey;
 use self::info::StreamInfo;
-use crate::capture::Turn;
+use crate::capture::{Claim, Turn};
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -146,10 +146,13 @@ impl Stream {
     /// checked that the context has not been reset ([`Context::serves`](crate::Context)).
     #[inline]
     pub(crate) fn enqueue(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
-        if self.is_default() || capture::any() {
-            return self.enqueue_rarely(call);
+        if !self.is_default() {
+            let _mark = capture::mark(self);
+            if !capture::any() {
+                return Ok(call(self.as_raw())?);
+            }
         }
-        Ok(call(self.as_raw())?)
+        self.enqueue_rarely(call)
     }
 
     /// The same for a default stream, and while a stream is captured.
@@ -162,21 +165,50 @@ impl Stream {
     /// As [`Stream::enqueue`], for calls that add no node to a capture.
     #[inline]
     pub(crate) fn signal(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
-        if self.is_default() || capture::any() {
-            return self.signal_rarely(call);
+        if !self.is_default() {
+            let _mark = capture::mark(self);
+            if !capture::any() {
+                return Ok(call(self.as_raw())?);
+            }
         }
-        Ok(call(self.as_raw())?)
+        self.signal_rarely(call)
     }
 
     /// The same for a default stream, and while a stream is captured.
     #[cold]
     #[inline(never)]
     fn signal_rarely(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
-        let _turn = self.turn();
+        let _claim = capture::claim(self)?;
         self.signal_now(call)
     }
 
-    /// The same for callers that have the turn.
+    /// Makes a call with the driver's own handle, as [`Stream::with_raw`] does, that must not be captured.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::BeganMeanwhile`] if the stream is captured, which callers have asked before, and as
+    /// [`Stream::with_raw`]. Then nothing was called.
+    #[inline]
+    pub(crate) fn outside_captures<R>(&self, call: impl FnOnce(CUstream) -> R) -> Result<R> {
+        let mark = capture::mark(self);
+        let _claim = if capture::any() {
+            drop(mark);
+            self.claim_outside()?
+        } else {
+            Claim::Runs(mark)
+        };
+        self.with_raw(call)
+    }
+
+    #[cold]
+    fn claim_outside(&self) -> Result<Claim> {
+        match capture::claim(self)? {
+            Claim::Captured(_) => Err(CaptureError::BeganMeanwhile.into()),
+            runs @ Claim::Runs(_) => Ok(runs),
+        }
+    }
+
+    /// As [`Stream::signal`], for callers that know that no capture of the stream begins or ends meanwhile.
     fn signal_now(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
         if self.is_default() {
             return self.signal_by_number(call);

@@ -1,9 +1,11 @@
 //! Threads that share a capture.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use warploom::capture::Relaxed;
-use warploom::{GraphDef, LiveSet, Result};
+use warploom::sys::types::CUresult;
+use warploom::{CaptureError, Error, GraphDef, LiveSet, Result};
 use warploom_testkit::{TestResult, driver_tests};
 
 use crate::support::Stage;
@@ -16,7 +18,89 @@ fn joined(thread: thread::ScopedJoinHandle<'_, Result<()>>) -> TestResult {
     Ok(thread.join().map_err(|_| "it panicked")??)
 }
 
+/// `true` if the call was made, and `false` if it was refused because another thread captures the stream.
+fn unless_captured<T>(made: Result<T>) -> Result<bool> {
+    match made {
+        Ok(_) => Ok(true),
+        Err(Error::Capture(CaptureError::BeganMeanwhile | CaptureError::OrdinaryPool { .. })) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Calls a function until told to stop; the number of its calls that were made.
+fn repeat(stop: &AtomicBool, mut call: impl FnMut() -> Result<bool>) -> Result<u32> {
+    let mut made = 0;
+    while !stop.load(Ordering::Relaxed) {
+        made += u32::from(call()?);
+    }
+    Ok(made)
+}
+
 driver_tests! {
+    /// Work that other threads enqueue while captures begin and end runs in the order of the memory that it
+    /// uses, or becomes part of a graph that keeps the memory.
+    fn captures_begin_and_end_while_other_threads_enqueue(driver) {
+        let stage = Stage::new(driver)?;
+        let (stream, pool, stop) = (&stage.stream, &stage.pool, AtomicBool::new(false));
+        thread::scope(|scope| -> TestResult {
+            // Memory of another stream, which the captured one has to meet.
+            let filling = scope.spawn(|| repeat(&stop, || {
+                let mut buffer = pool.allocate::<u32>(1 << 12, &stage.other)?;
+                unless_captured(buffer.fill(1, stream))
+            }));
+            let allocating = scope.spawn(|| repeat(&stop, || unless_captured(pool.zeroed::<u32>(64, stream))));
+            let captured = (|| -> TestResult {
+                for _ in 0..200 {
+                    let capture = stream.capture(Relaxed)?;
+                    (0..200).for_each(|_| std::hint::spin_loop());
+                    let graph = capture.end()?;
+                    // Returned, so that the other threads are told to stop.
+                    if !graph.is_accounted()? {
+                        return Err("a node was captured whose memory is not kept".into());
+                    }
+                    graph.instantiate()?.launch(&stage.other)?;
+                }
+                Ok(())
+            })();
+            stop.store(true, Ordering::Relaxed);
+            for thread in [filling, allocating] {
+                thread.join().map_err(|_| "it panicked")??;
+            }
+            captured
+        })?;
+        stage.context.synchronize()?;
+    }
+
+    /// A stream that joins a capture and leaves it with the end, while another thread enqueues on it.
+    fn a_stream_joins_while_another_thread_enqueues(driver) {
+        let stage = Stage::new(driver)?;
+        let (home, stop) = (stage.context.stream()?, AtomicBool::new(false));
+        thread::scope(|scope| -> TestResult {
+            let filling = scope.spawn(|| repeat(&stop, || {
+                let mut buffer = stage.pool.allocate::<u32>(1 << 12, &home)?;
+                unless_captured(buffer.fill(1, &stage.other))
+            }));
+            let captured = (|| -> TestResult {
+                for _ in 0..100 {
+                    let capture = stage.stream.capture(Relaxed)?;
+                    stage.other.wait_for(capture.stream())?;
+                    // The last fill may come after the wait, and then nothing joins it.
+                    capture.stream().wait_for(&stage.other)?;
+                    match capture.end() {
+                        Ok(graph) => graph.instantiate()?.launch(&home)?,
+                        Err(error) if error.code() == Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(())
+            })();
+            stop.store(true, Ordering::Relaxed);
+            filling.join().map_err(|_| "it panicked")??;
+            captured
+        })?;
+        stage.context.synchronize()?;
+    }
+
     /// The nodes of a stream form a chain: none falls out of the order between two calls of the driver that add
     /// one node.
     fn threads_add_nodes_to_one_stream(driver) {

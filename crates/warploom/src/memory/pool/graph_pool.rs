@@ -5,7 +5,7 @@ use std::fmt;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUgraphMem_attribute};
 
-use crate::capture::{self, CaptureId, GraphMemoryId};
+use crate::capture::{CaptureId, GraphMemoryId};
 use crate::memory::allocation::Allocation;
 use crate::memory::resource::nonzero_size;
 use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Result, Stream};
@@ -139,7 +139,8 @@ impl GraphPool {
 
 /// Has the capture that a stream is part of allocate.
 pub(in crate::memory) fn allocate(bytes: usize, stream: &Stream) -> Result<Allocation> {
-    let capture = capture::of(stream).ok_or(CaptureError::NotCaptured)?;
+    let turn = stream.turn();
+    let capture = turn.sequence().ok_or(CaptureError::NotCaptured)?;
     let (driver, mut address) = (stream.driver(), 0);
     // SAFETY: `address` is writable, and the stream alive.
     stream.enqueue(|raw| unsafe { driver.cuMemAllocAsync(&raw mut address, bytes, raw) })?;
@@ -160,7 +161,8 @@ pub(in crate::memory) unsafe fn free(
     (capture, memory): (CaptureId, GraphMemoryId),
     stream: &Stream,
 ) -> Result<()> {
-    let Some(current) = capture::of(stream).filter(|current| current.id() == capture) else {
+    let turn = stream.turn();
+    let Some(current) = turn.sequence().filter(|current| current.id() == capture) else {
         return Err(CaptureError::GraphMemory.into());
     };
     current.order_free(memory, stream)?;
