@@ -1,8 +1,8 @@
 //! Captures in progress, and the checks they ask of other calls.
 //!
 //! One load tells that there are none. Programs without captures pay that, and a [mark](in_flight) around each
-//! call, by which the beginning of a capture knows that no call is under way that took the stream for another
-//! kind.
+//! call, by which a thread that begins a capture waits for calls that took the stream for one that is not
+//! captured.
 //!
 //! The thread that holds the lock of a capture, by a [turn](super::Turn), sees its streams as captured. To any other
 //! thread, a stream that is captured is one that has been since the call began, and the call is refused.
@@ -123,7 +123,7 @@ fn of_turn(stream: &Stream) -> Result<Option<Arc<Sequence>>> {
     }
 }
 
-/// What a call on a stream is going to do while something is captured.
+/// The effect of a call on a stream while something is captured.
 pub(crate) enum Claim {
     /// It becomes part of a capture, whose turn the thread has.
     Captured(Arc<Sequence>),
@@ -131,7 +131,7 @@ pub(crate) enum Claim {
     Runs(Mark),
 }
 
-/// Finds out what a call on a stream is going to do, so that it stays like that.
+/// The effect of a call on a stream, which stays the same as long as the value.
 ///
 /// # Errors
 ///
@@ -142,7 +142,7 @@ pub(crate) fn claim(stream: &Stream) -> Result<Claim> {
     match all.iter().find(|sequence| sequence.has(stream)) {
         Some(sequence) if sequence.turn_lock().is_held() => Ok(Claim::Captured(Arc::clone(sequence))),
         Some(_) => Err(CaptureError::BeganMeanwhile.into()),
-        // Whoever admits the stream from now on has taken this lock after the mark was made.
+        // A thread that admits the stream later takes this lock after the mark was made.
         None => Ok(Claim::Runs(in_flight::mark(stream))),
     }
 }

@@ -107,7 +107,7 @@ impl Stream {
     /// # Errors
     ///
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the event belongs to another
-    /// driver, [`CaptureError`](crate::CaptureError) if one of the two is part of a capture and the other
+    /// driver, [`CaptureError`] if one of the two is part of a capture and the other
     /// cannot be, and the driver's error.
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Bodies and forks that are forgotten while they are being captured.
+//! Captures that are forgotten, or that the driver does not end.
 
 use std::mem::forget;
 
@@ -116,5 +116,26 @@ fn a_capture_goes_on_around_a_body_that_cannot_be_ended() -> TestResult {
     }
     let node = condition.graph().nodes()?.remove(0);
     assert_eq!(node.destroy(), Err(GraphError::Captured.into()));
+    Ok(())
+}
+
+/// A capture that the driver does not end is still known, and keeps what is captured from then on.
+#[test]
+fn a_capture_that_cannot_be_ended_goes_on() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let stage = Stage::new(&driver)?;
+    let mut buffer = stage.pool.zeroed::<u32>(4, &stage.stream)?;
+    let capture = stage.stream.capture(Relaxed)?;
+    let rule = Rule::on(Function::cuStreamEndCapture).fail(CUresult::CUDA_ERROR_UNKNOWN);
+    let scope = machine.inject(Plan::new().rule(rule))?;
+    let code = capture.end().map(drop).map_err(|error| error.code());
+    assert_eq!(code, Err(Some(CUresult::CUDA_ERROR_UNKNOWN)));
+    drop(scope);
+    assert_eq!(stage.stream.capture_status()?, CaptureStatus::Active);
+    buffer.fill(1, &stage.stream)?;
+    assert!(stage.stream.synchronize().is_err(), "it is still captured");
+    let used = stage.pool.statistics()?.used;
+    drop(buffer);
+    assert_eq!(stage.pool.statistics()?.used, used, "the capture keeps the memory");
     Ok(())
 }
