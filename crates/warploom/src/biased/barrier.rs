@@ -8,7 +8,7 @@ mod system {
 
     /// `true` if the process is registered for the barrier; asked once, since the first answer takes the system
     /// a moment.
-    pub(in super::super) fn is_available() -> bool {
+    pub(crate) fn is_available() -> bool {
         static IS_REGISTERED: OnceLock<bool> = OnceLock::new();
         *IS_REGISTERED.get_or_init(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok())
     }
@@ -19,7 +19,7 @@ mod system {
     ///
     /// If the system refuses now what it has registered before, as it does when the process has forbidden
     /// itself the call since.
-    pub(in super::super) fn pass_everywhere() {
+    pub(crate) fn pass_everywhere() {
         let passed = membarrier(MembarrierCommand::PrivateExpedited);
         assert!(passed.is_ok(), "membarrier was registered, and is refused now: {passed:?}; allow it to the process");
     }
@@ -28,12 +28,12 @@ mod system {
 #[cfg(not(all(target_os = "linux", not(miri))))]
 mod system {
     /// There is no such barrier.
-    pub(in super::super) fn is_available() -> bool {
+    pub(crate) fn is_available() -> bool {
         false
     }
 
     /// Never called: without the barrier, no value is biased.
-    pub(in super::super) fn pass_everywhere() {}
+    pub(crate) fn pass_everywhere() {}
 }
 
-pub(super) use system::{is_available, pass_everywhere};
+pub(crate) use system::{is_available, pass_everywhere};

@@ -25,4 +25,5 @@ mod mutex;
 mod tests;
 
 pub(crate) use arc::{BiasedArc, BiasedWeak};
+pub(crate) use barrier::{is_available as is_barrier_available, pass_everywhere as pass_barrier_everywhere};
 pub(crate) use mutex::{BiasedGuard, BiasedMutex};

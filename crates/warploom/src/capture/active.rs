@@ -1,16 +1,21 @@
 //! Captures in progress, and the checks they ask of other calls.
 //!
-//! One load tells that there are none, which is all that a program without captures pays. It guards nothing:
-//! work that a thread enqueues at the moment that another begins to capture the same stream may become part
-//! of a graph that does not know it, which [`Captured::is_accounted`](super::Captured::is_accounted) tells.
+//! One load tells that there are none. Programs without captures pay that, and a [mark](in_flight) around each
+//! call, by which a thread that begins a capture waits for calls that took the stream for one that is not
+//! captured.
+//!
+//! The thread that holds the lock of a capture, by a [turn](super::Turn), sees its streams as captured. To any other
+//! thread, a stream that is captured is one that has been since the call began, and the call is refused.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Sequence;
+use super::in_flight::{self, Mark};
+use super::sequence::Before;
 use crate::memory::{Access, AllocationRef};
-use crate::{CaptureError, Context, Driver, Event, GraphError, Result, Stream};
+use crate::{CaptureError, Context, Driver, Event, GraphDef, GraphError, Result, Stream};
 
 /// The number of them.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -27,7 +32,8 @@ pub(crate) fn any() -> bool {
     COUNT.load(Ordering::Relaxed) != 0
 }
 
-/// Adds a capture, unless its stream is part of another.
+/// Adds a capture, unless its stream is part of another. Calls that other threads have begun on the stream are
+/// over then; the caller has the capture's turn.
 pub(super) fn enter(sequence: &Arc<Sequence>, stream: &Stream) -> Result<()> {
     let mut all = all();
     if all.iter().any(|other| other.has(stream)) {
@@ -35,7 +41,24 @@ pub(super) fn enter(sequence: &Arc<Sequence>, stream: &Stream) -> Result<()> {
     }
     all.push(Arc::clone(sequence));
     COUNT.store(all.len(), Ordering::Relaxed);
+    drop(all);
+    in_flight::announce();
+    in_flight::wait(stream);
     Ok(())
+}
+
+/// Has a stream take part in a capture, unless that is over, or the stream is part of one. Calls that other
+/// threads have begun on the stream are over then; the caller has the capture's turn.
+pub(super) fn admit(sequence: &Arc<Sequence>, stream: &Stream, before: Before) -> bool {
+    let all = all();
+    let is_over = !all.iter().any(|other| Arc::ptr_eq(other, sequence));
+    if is_over || all.iter().any(|other| other.has(stream)) {
+        return false;
+    }
+    sequence.join(stream, before);
+    drop(all);
+    in_flight::wait(stream);
+    true
 }
 
 /// Takes a capture off.
@@ -58,6 +81,14 @@ pub(crate) fn of(stream: &Stream) -> Option<Arc<Sequence>> {
     find(|sequence| sequence.has(stream))
 }
 
+/// The captures into graphs that are inside of this one, the innermost first: a capture begins after the one
+/// around it.
+pub(super) fn below(graph: &GraphDef) -> Vec<Arc<Sequence>> {
+    let mut sequences: Vec<Arc<Sequence>> = all().iter().rev().cloned().collect();
+    sequences.retain(|sequence| sequence.known_graph().is_some_and(|other| graph.contains(other)));
+    sequences
+}
+
 /// The capture with a number, if it is not over.
 fn numbered(number: u64) -> Option<Arc<Sequence>> {
     find(|sequence| sequence.id().number() == number)
@@ -77,14 +108,50 @@ pub(crate) fn in_context(context: &Context) -> Option<Arc<Sequence>> {
 /// The event of a captured stream's work before its capture.
 #[cold]
 pub(crate) fn before(stream: &Stream) -> Option<Arc<Event>> {
-    of(stream)?.before(stream)
+    of(stream)?.before(stream)?.wait().clone()
+}
+
+/// The capture that a stream is part of, if the calling thread has its turn.
+///
+/// # Errors
+///
+/// [`CaptureError::BeganMeanwhile`] if another thread has begun the capture since the call began.
+fn of_turn(stream: &Stream) -> Result<Option<Arc<Sequence>>> {
+    match of(stream) {
+        Some(sequence) if !sequence.turn_lock().is_held() => Err(CaptureError::BeganMeanwhile.into()),
+        sequence => Ok(sequence),
+    }
+}
+
+/// The effect of a call on a stream while something is captured.
+pub(crate) enum Claim {
+    /// It becomes part of a capture, whose turn the thread has.
+    Captured(Arc<Sequence>),
+    /// It runs; no capture of the stream begins meanwhile.
+    Runs(Mark),
+}
+
+/// The effect of a call on a stream, which stays the same as long as the value.
+///
+/// # Errors
+///
+/// As [`of_turn`].
+#[cold]
+pub(crate) fn claim(stream: &Stream) -> Result<Claim> {
+    let all = all();
+    match all.iter().find(|sequence| sequence.has(stream)) {
+        Some(sequence) if sequence.turn_lock().is_held() => Ok(Claim::Captured(Arc::clone(sequence))),
+        Some(_) => Err(CaptureError::BeganMeanwhile.into()),
+        // A thread that admits the stream later takes this lock after the mark was made.
+        None => Ok(Claim::Runs(in_flight::mark(stream))),
+    }
 }
 
 /// Keeps memory for the capture that a stream is part of; returns `true` if it is part of one.
 #[cold]
 pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
-    match of(stream) {
-        Some(sequence) => sequence.keep(held).map(|()| true),
+    match of_turn(stream)? {
+        Some(sequence) => sequence.keep(held, stream).map(|()| true),
         None if held.capture().is_some() => Err(CaptureError::GraphMemory.into()),
         None => Ok(false),
     }
@@ -93,13 +160,21 @@ pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
 /// Records an access of a captured stream; returns `true` if it is captured.
 #[cold]
 pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool {
-    of(stream).inspect(|sequence| sequence.did(held, stream, access)).is_some()
+    of_turn(stream).ok().flatten().inspect(|sequence| sequence.did(held, stream, access)).is_some()
+}
+
+/// A stream that is captured uses memory from now on in ways that are not seen here.
+#[cold]
+pub(crate) fn declare_use(held: &AllocationRef, stream: &Stream) {
+    if let (Some(sequence), Some((_, memory))) = (of(stream), held.graph_memory()) {
+        sequence.order(|order| order.used_from_now_on(memory, stream));
+    }
 }
 
 /// Keeps a value for the capture that a stream is part of, if it is.
 #[cold]
 pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Arc<dyn Any + Send + Sync>) {
-    if let Some(sequence) = of(stream) {
+    if let Ok(Some(sequence)) = of_turn(stream) {
         sequence.keep_owner(owner());
     }
 }
@@ -114,11 +189,15 @@ pub(crate) fn check_scope(stream: &Stream, hierarchy: u64) -> Result<()> {
 }
 
 /// Makes a call that adds a node if the stream is captured. The node is counted.
+///
+/// # Errors
+///
+/// [`CaptureError::BeganMeanwhile`], and those of the call.
 #[cold]
 pub(crate) fn enqueue(stream: &Stream, call: impl FnOnce() -> Result<()>) -> Result<()> {
-    match of(stream) {
-        Some(sequence) => sequence.add_node(call),
-        None => call(),
+    match claim(stream)? {
+        Claim::Captured(sequence) => sequence.add_node(call),
+        Claim::Runs(_mark) => call(),
     }
 }
 

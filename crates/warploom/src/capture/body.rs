@@ -13,6 +13,7 @@ use std::ops::Deref;
 use std::ptr::null;
 
 use super::finish::{end, unwanted};
+use super::forgotten::{end_bodies, end_body};
 use super::{CaptureStream, Mode, Relaxed, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
 use crate::{CaptureStatus, GraphDef, Queue, Result, Stream};
@@ -128,7 +129,7 @@ impl<'c> Body<'c, Idle> {
             let _relaxed = RelaxedMode::new(definition.driver());
             definition.context().stream()?
         };
-        let sequence = Sequence::begin(&stream, stream.record()?, Some(definition.clone()))?;
+        let (sequence, _turn) = Sequence::begin(&stream, Some(definition.clone()))?;
         let begun = definition.begin_capture(|graph| {
             // SAFETY: the stream and the graph are alive, and the first node comes after none.
             let begin =
@@ -169,17 +170,12 @@ impl<M: Mode> Body<'_, Capturing<M>> {
 }
 
 impl<M: Mode> ActiveBody<'_, M> {
-    /// Ends the capture. Whether it succeeds or not, the graph may have nodes, and so keeps what they use; if
-    /// it cannot, the graph that it is part of does.
+    /// Ends the capture, after those below it that were forgotten.
     fn end(&mut self) -> Result<()> {
         self.is_over = true;
-        let ended = self.definition.end_body_capture(|| end(self.stream.stream()));
-        let kept = self.stream.sequence().finish();
-        let attached = self.definition.attach(kept.clone().into_bundle());
-        if attached.is_err() {
-            self.origin.sequence().keep_all(kept);
-        }
-        ended.and(attached)
+        let sequence = self.stream.sequence();
+        end_bodies(sequence)?;
+        end_body(&self.definition, self.stream.stream(), sequence, self.origin.sequence()).result
     }
 }
 

@@ -66,9 +66,9 @@ impl Captured {
         self.definition.node_count()
     }
 
-    /// `true` if every node came through this crate, so that the graph keeps all memory that it uses. Other
-    /// code may have captured nodes by calling the driver, or have enqueued one at the moment that the
-    /// capture began. Nodes that were added to the definition since are not counted.
+    /// `true` if every node was captured through this crate, so that the graph keeps all memory that it uses.
+    /// Other code may have captured nodes by calling the driver. Nodes that were added to the definition are
+    /// not counted.
     ///
     /// # Errors
     ///

@@ -19,6 +19,21 @@ pub enum CaptureError {
     #[error("the capture of a body was invalidated, and the graph cannot be used without it; capture again")]
     BodyLost,
 
+    /// The value of a body that is being captured was forgotten, and only the thread that began its capture can
+    /// end that.
+    #[error(
+        "the capture of a body was forgotten, and cannot be ended on this thread: the streams stay captured; end bodies \
+         on the threads that they were begun on"
+    )]
+    BodyForgotten,
+
+    /// Another thread began to capture the stream during the call.
+    #[error(
+        "another thread began to capture the stream during the call, whose memory the graph would not keep; call again, or \
+         enqueue and capture on one thread at a time"
+    )]
+    BeganMeanwhile,
+
     /// A callback was captured, but its node cannot be told from others. The graph keeps its function for
     /// good.
     #[error(

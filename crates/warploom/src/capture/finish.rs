@@ -12,6 +12,8 @@ pub(crate) struct Ended {
     /// The graph; null if there is none. There may be one in spite of an error.
     pub(crate) graph: CUgraph,
     pub(crate) result: Result<()>,
+    /// `false` if the stream is still being captured.
+    pub(crate) is_over: bool,
 }
 
 /// Ends the driver's capture of a stream. A call that fails before it has done anything is made again, so
@@ -22,13 +24,16 @@ pub(super) fn end(stream: &Stream) -> Ended {
         // SAFETY: the stream is alive, and `graph` is writable.
         Ok(stream.with_raw(|raw| unsafe { stream.driver().cuStreamEndCapture(raw, &raw mut graph) })??)
     };
-    let mut result = call();
+    let is_captured = || stream.capture_status().is_ok_and(|status| status != CaptureStatus::None);
+    let (mut result, mut is_over) = (call(), true);
     if let Err(error) = &result
-        && stream.capture_status().is_ok_and(|status| status != CaptureStatus::None)
+        && is_captured()
     {
-        result = call().and(Err(error.clone()));
+        let again = call();
+        is_over = again.is_ok() || !is_captured();
+        result = again.and(Err(error.clone()));
     }
-    Ended { graph, result }
+    Ended { graph, result, is_over }
 }
 
 /// The answer for a capture whose graph is not wanted: that there is none is no error.

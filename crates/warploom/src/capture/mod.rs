@@ -42,6 +42,12 @@
 //! captured by calling the driver with [`Stream::as_raw`] are not kept; [`Captured::is_accounted`] is `false`
 //! if there are any.
 //!
+//! # Threads
+//!
+//! Threads may enqueue on a stream while others begin to capture it, have it join a capture, or end that. Each
+//! call then runs, is captured with the memory that it uses, or returns [`CaptureError::BeganMeanwhile`], if the
+//! capture began after the call did. Calls on the streams of a capture are made one at a time.
+//!
 //! # Operations that can be captured
 //!
 //! | | on a captured stream |
@@ -49,7 +55,7 @@
 //! | fills, copies within a context, launches, records and waits | become part of the graph |
 //! | allocations | from a [`GraphPool`](crate::GraphPool), and from no other |
 //! | dropping a buffer that is to be freed in the order of the stream | frees it when the capture ends |
-//! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph |
+//! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph, after all streams that used it |
 //! | callbacks, embedded graphs, conditional nodes | by the functions of [`CaptureStream`] |
 //! | waiting for the stream, [`Stream::host`], futures, launches of graphs, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
 //!
@@ -75,34 +81,42 @@ mod body;
 mod captured;
 mod error;
 mod finish;
+mod forgotten;
 mod fork;
+mod in_flight;
 mod mode;
 mod nodes;
+mod order;
 mod relaxed_mode;
 mod sequence;
 mod stream;
 mod tail;
+mod turn;
 
 use active::is_on;
 pub(crate) use active::{
-    any, before, check_context, check_event, check_legacy, check_scope, check_work, did, enqueue, in_context, keep,
-    keep_owner, of, shadowed,
+    Claim, any, before, check_context, check_event, check_legacy, check_scope, check_work, claim, declare_use, did,
+    enqueue, in_context, keep, keep_owner, of, shadowed,
 };
 pub use body::{Body, Capturing, Done, Idle, Settled, State};
 pub use captured::Captured;
 pub use error::CaptureError;
 pub(crate) use finish::Ended;
 pub use fork::Fork;
+pub(crate) use in_flight::mark;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
+pub(crate) use order::GraphMemoryId;
 pub(crate) use relaxed_mode::RelaxedMode;
 pub(crate) use sequence::{CaptureId, Sequence};
 pub use stream::CaptureStream;
+pub(crate) use turn::Turn;
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use self::finish::{end, unwanted};
+use self::forgotten::end_bodies;
 use crate::diagnostics::{Subject, report};
 use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream, callback, reclaimer};
 
@@ -130,9 +144,7 @@ impl Stream {
             return Err(CaptureError::DefaultStream.into());
         }
         self.refuse_captured("the beginning of another capture")?;
-        // For those who have to wait for what the stream has: nothing more runs on it before the end.
-        let before = self.record()?;
-        let sequence = Sequence::begin(self, before, None)?;
+        let (sequence, _turn) = Sequence::begin(self, None)?;
         // SAFETY: `self` keeps the stream alive.
         let begun = self.with_raw(|raw| unsafe { self.driver().cuStreamBeginCapture_v2(raw, M::MODE) });
         if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
@@ -168,8 +180,14 @@ impl<M: Mode> Capture<M> {
     /// The driver's error: `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a call has spoiled the capture,
     /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if a stream takes part whose work was not joined again. The
     /// capture is over all the same.
+    ///
+    /// Captures of bodies that were forgotten ([`std::mem::forget`]) are ended as if dropped.
+    /// [`CaptureError::BodyForgotten`] if one can be ended on another thread alone; then this capture and its
+    /// stream stay as they are for good.
     #[doc(alias = "cuStreamEndCapture")]
     pub fn end(mut self) -> Result<Captured> {
+        self.is_over = true;
+        end_bodies(self.stream.sequence())?;
         let definition = self.finish();
         let kept = self.stream.sequence().finish();
         let (definition, nodes) = (definition?, kept.nodes);
@@ -185,13 +203,13 @@ impl<M: Mode> Capture<M> {
     }
 
     /// Ends it for the driver: the graph, which is owned from now on.
-    fn finish(&mut self) -> Result<GraphDef> {
-        self.is_over = true;
-        let stream = self.stream.stream();
-        if let Some(graph) = self.stream.sequence().known_graph() {
-            return graph.end_capture(|| end(stream)).map(|()| graph.clone());
+    fn finish(&self) -> Result<GraphDef> {
+        let (stream, sequence) = (self.stream.stream(), self.stream.sequence());
+        let _turn = sequence.turn();
+        if let Some(graph) = sequence.known_graph() {
+            return graph.end_capture(|| sequence.end(stream)).map(|()| graph.clone());
         }
-        let Ended { graph, result } = end(stream);
+        let Ended { graph, result, .. } = sequence.end(stream);
         if graph.is_null() {
             return result.and(Err(CaptureError::Invalidated.into()));
         }
@@ -203,7 +221,7 @@ impl<M: Mode> Capture<M> {
 
 /// Ends the driver's capture of a stream, and destroys the graph.
 fn end_unwanted(stream: &Stream) -> Result<()> {
-    let Ended { graph, result } = end(stream);
+    let Ended { graph, result, .. } = end(stream);
     if !graph.is_null() {
         // SAFETY: the driver has given it out just now, and it has no other owner.
         unsafe { GraphDef::adopt(stream.context(), graph) }.close()?;
@@ -223,6 +241,9 @@ impl<M: Mode> Drop for Capture<M> {
             return reclaimer::defer(Capture::<Relaxed> { stream, is_over: false, _stays: () });
         }
         let device = self.stream().device().ordinal();
+        if let Err(error) = end_bodies(self.stream.sequence()) {
+            return report(|| Subject::Capture { device }, Err::<(), _>(error));
+        }
         let ended = self.finish().and_then(|graph| graph.destroy_root());
         drop(self.stream.sequence().finish());
         report(|| Subject::Capture { device }, unwanted(ended));

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use super::tail::Tail;
 use super::{Body, CaptureStream};
 use crate::diagnostics::{Subject, report};
-use crate::graph::{Condition, Node, Position};
+use crate::graph::{Condition, HostCall, Node, Position};
 use crate::{CaptureError, GraphDef, Result};
 
 impl CaptureStream {
@@ -50,7 +50,8 @@ impl CaptureStream {
     /// cannot be found, the graph keeps the function for good.
     #[doc(alias = "cuLaunchHostFunc")]
     pub fn callback(&self, function: impl Fn() + Send + Sync + 'static) -> Result<()> {
-        let stream = self.stream();
+        let (stream, call) = (self.stream(), HostCall::closure(function));
+        let _turn = self.sequence().turn();
         let before = Tail::of(stream)?;
         let graph = self.graph(&before);
         let launch = |called, data| {
@@ -63,7 +64,7 @@ impl CaptureStream {
             nodes => Err(CaptureError::CallbackNotFound { candidates: nodes.len() }.into()),
         };
         let is_unchanged = || Tail::of(stream).is_ok_and(|now| now.dependencies == before.dependencies);
-        graph.capture_callback(function, launch, added, is_unchanged)?;
+        graph.capture_callback(&call, launch, added, is_unchanged)?;
         self.sequence().count();
         Ok(())
     }
@@ -107,6 +108,7 @@ impl CaptureStream {
     /// [`CaptureError::Invalidated`], and as [`GraphDef::condition`].
     #[doc(alias = "cuGraphConditionalHandleCreate")]
     pub fn condition(&self, default: impl Into<Option<u32>>) -> Result<Condition> {
+        let _turn = self.sequence().turn();
         self.graph(&Tail::of(self.stream())?).condition(default)
     }
 
@@ -165,6 +167,7 @@ impl CaptureStream {
     /// Adds a node after those at the tail, and makes it the tail.
     fn add<N: Deref<Target = Node>>(&self, add: impl FnOnce(Position<'_>) -> Result<N>) -> Result<N> {
         let stream = self.stream();
+        let _turn = self.sequence().turn();
         let tail = Tail::of(stream)?;
         let graph = self.graph(&tail);
         let node = add(Position::after_raw(&graph, &tail.dependencies).on(stream.context()))?;

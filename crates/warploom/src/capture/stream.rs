@@ -10,6 +10,9 @@ use crate::{CaptureStatus, Queue, Result, Stream};
 
 /// A stream that takes part in a capture. [`Capture`](super::Capture), [`Fork`] and
 /// [`Body<Capturing>`](super::Body) dereference to it.
+///
+/// Threads may share it: calls on the streams of a capture are made one at a time, so that the nodes of a stream
+/// come one after another, whichever threads they are from.
 pub struct CaptureStream {
     stream: Stream,
     sequence: Arc<Sequence>,

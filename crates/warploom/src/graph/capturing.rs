@@ -5,9 +5,8 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
-use super::host_node::HostCall;
 use super::raw::RawNode;
-use super::{GraphDef, GraphError, HostFunction, Node};
+use super::{GraphDef, GraphError, HostCall, HostFunction, Node};
 use crate::capture::Ended;
 use crate::diagnostics::{Subject, report};
 use crate::{CaptureError, Result};
@@ -32,7 +31,7 @@ impl GraphDef {
     /// Ends the capture of a borrowed root. It is owned from then on if there is a graph, and gone otherwise.
     pub(crate) fn end_capture(&self, end: impl FnOnce() -> Ended) -> Result<()> {
         let mut locked = self.lock();
-        let Ended { graph, result } = end();
+        let Ended { graph, result, .. } = end();
         if graph.is_null() {
             locked.bury(self.id());
             return result.and(Err(GraphError::GraphDestroyed.into()));
@@ -54,10 +53,20 @@ impl GraphDef {
         if self.lock().is_broken() { Err(CaptureError::BodyLost.into()) } else { Ok(()) }
     }
 
-    /// Ends the capture of a body. Without a graph, the whole hierarchy is lost.
+    /// `true` if another graph is inside of this one, at any depth.
+    pub(crate) fn contains(&self, other: &GraphDef) -> bool {
+        let is_same_hierarchy = self.hierarchy().number() == other.hierarchy().number();
+        is_same_hierarchy && *self != *other && self.lock().from(self.id()).contains(&other.id())
+    }
+
+    /// Ends the capture of a body. Without a graph, the whole hierarchy is lost; a capture that goes on has
+    /// its graph still.
     pub(crate) fn end_body_capture(&self, end: impl FnOnce() -> Ended) -> Result<()> {
         let mut locked = self.lock();
-        let Ended { graph, result } = end();
+        let Ended { graph, result, is_over } = end();
+        if !is_over {
+            return result;
+        }
         if graph.is_null() {
             locked.break_at(self.id());
             return result.and(Err(GraphError::GraphDestroyed.into()));
@@ -88,12 +97,12 @@ impl GraphDef {
     /// was captured. A captured node is never destroyed: that would corrupt the capture.
     pub(crate) fn capture_callback(
         &self,
-        function: impl Fn() + Send + Sync + 'static,
+        call: &HostCall,
         launch: impl FnOnce(HostFunction, *mut c_void) -> Result<()>,
         added: impl FnOnce() -> Result<CUgraphNode>,
         is_unchanged: impl FnOnce() -> bool,
     ) -> Result<()> {
-        let (call, id) = (HostCall::closure(function), self.id());
+        let id = self.id();
         let mut locked = self.lock();
         let prepared = locked.prepare(id, &mut call.owners())?;
         let (called, data) = call.function();

@@ -292,6 +292,11 @@ impl<'h> Locked<'h> {
         self.entry(id).inside.values().flatten().try_for_each(|inside| self.check_settled(*inside))
     }
 
+    /// Refuses to destroy a node while a graph inside of it is being captured.
+    pub(super) fn check_settled_inside(&self, id: GraphId, node: RawNode) -> Result<()> {
+        self.inside(id, node).iter().try_for_each(|inside| self.check_settled(*inside))
+    }
+
     /// Records that the driver has destroyed a graph inside of a node, which is there still: nothing more can
     /// be done with the whole hierarchy, not even destroy it.
     pub(super) fn break_at(&mut self, id: GraphId) {

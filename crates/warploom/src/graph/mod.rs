@@ -78,6 +78,7 @@ pub use event_node::{RecordNode, WaitNode};
 pub use exec::GraphExec;
 pub use exec_node::ExecNode;
 pub use fill_node::{FillNode, FillParameters};
+pub(crate) use host_node::HostCall;
 pub use host_node::{HostData, HostFunction, HostNode};
 pub use instantiate::InstantiateOptions;
 pub use kernel_node::KernelNode;

@@ -125,7 +125,8 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// The driver's error, such as for a graph with memory nodes; then the node is as before.
+    /// [`GraphError::Captured`] while the graph, or one inside of the node, is being captured, and the driver's
+    /// error, such as for a graph with memory nodes; then the node is as before.
     #[doc(alias = "cuGraphDestroyNode")]
     pub fn destroy(&self) -> Result<()> {
         let mut locked = self.lock();
@@ -133,6 +134,7 @@ impl Node {
             return Ok(());
         }
         locked.check_not_captured(self.graph_id())?;
+        locked.check_settled_inside(self.graph_id(), self.raw)?;
         // SAFETY: the node is alive, and all handles to it are refused from then on.
         unsafe { locked.destroy(self.graph_id(), self.raw) }
     }

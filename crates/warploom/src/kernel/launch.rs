@@ -89,6 +89,7 @@ impl Kernel {
         if A::IS_SCOPED {
             arguments.each_scope(|hierarchy| capture::check_scope(stream, hierarchy))?;
         }
+        let _turn = stream.turn();
         // A captured graph keeps the memory, also that of the stream itself.
         let is_captured = capture::any();
         let mut are_at_home = !is_captured;
@@ -116,7 +117,7 @@ impl Kernel {
             })
         })?;
         // Asked after the call: another thread's stream may have met the memory meanwhile.
-        let mut is_counted = false;
+        let mut is_counted = is_captured;
         arguments.each_operand(|operand| {
             is_counted |= operand.is_counted();
             Ok(())

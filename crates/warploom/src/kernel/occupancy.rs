@@ -194,6 +194,7 @@ impl Occupancy<'_> {
         let mut room = [const { MaybeUninit::uninit() }; 4];
         let count = attributes(config, &mut room);
         let mut answer = 0;
+        let _turn = stream.turn();
         stream.signal(|raw| {
             let config = to_raw(config, raw, (room.as_mut_ptr().cast(), count));
             ask(&raw mut answer, &raw const config)

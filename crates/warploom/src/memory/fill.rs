@@ -126,6 +126,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         }
         let (_, size) = pattern.to_raw();
         self.check_alignment(size as usize)?;
+        let _turn = stream.turn();
         self.span.allocation.meet(stream)?;
         let (driver, at, count) = (context.driver(), self.span.address, self.size_in_bytes() / size as usize);
         // SAFETY: the memory has that many numbers of the pattern's size, aligned for them, and is there in
@@ -150,6 +151,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
             return Ok(());
         }
         self.check_alignment(size_of::<u32>())?;
+        let _turn = stream.turn();
         self.span.allocation.meet(stream)?;
         let (driver, pitch, height) = (context.driver(), size_of::<T>(), self.span.len.min(COLUMN));
         let columns = (self.span.address..).step_by(size_of::<u32>());

@@ -9,7 +9,7 @@ use super::rows::{Rows, RowsMut};
 use super::slice::Span;
 use super::uses::Access;
 use crate::device::same_driver;
-use crate::{AccessLayer, CaptureError, Context, DeviceCopy, PeerError, Result, Slice, SliceMut, Stream};
+use crate::{AccessLayer, CaptureError, Context, DeviceCopy, PeerError, Result, Slice, SliceMut, Stream, capture};
 
 /// Kinds of memory, as a copy is told them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +118,14 @@ impl<'a> Operand<'a> {
     #[inline]
     pub(crate) fn is_counted(&self) -> bool {
         self.span.allocation.uses().is_counted()
+    }
+
+    /// Records that a stream which has met the memory uses it by calls that other code makes.
+    pub(super) fn declare_use(&self, stream: &Stream) {
+        self.did(stream);
+        if capture::any() {
+            capture::declare_use(self.span.allocation, stream);
+        }
     }
 
     /// Records the access that was enqueued.

@@ -55,8 +55,9 @@ impl<T: DeviceCopy> Slice<'_, T> {
         if operand.context() != stream.context() {
             operand.reach(stream.context())?;
         }
+        let _turn = stream.turn();
         operand.meet(stream)?;
-        operand.did(stream);
+        operand.declare_use(stream);
         Ok(())
     }
 }

@@ -58,7 +58,8 @@ impl Stream {
         // SAFETY: `host_function` takes any number for an argument, and finds nothing under one that is not
         // waiting.
         let launch = |raw| unsafe { driver.cuLaunchHostFunc(raw, Some(callback::host_function), callback.data()) };
-        let launched = self.with_raw(launch).and_then(|answer| Ok(answer?)).and_then(|()| self.record_into(&mut done));
+        let launched =
+            self.outside_captures(launch).and_then(|answer| Ok(answer?)).and_then(|()| self.record_into(&mut done));
         match launched {
             Ok(()) => Ok(HostTask { done, outcome }),
             Err(error) => {

@@ -39,6 +39,7 @@ use warploom_driver::sys::types::{CUstream, CUstream_st};
 
 use self::default::ThreadKey;
 use self::info::StreamInfo;
+use crate::capture::{Claim, Turn};
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -145,26 +146,81 @@ impl Stream {
     /// checked that the context has not been reset ([`Context::serves`](crate::Context)).
     #[inline]
     pub(crate) fn enqueue(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
-        if self.is_default() || capture::any() {
-            return self.enqueue_rarely(call);
+        if !self.is_default() {
+            let _mark = capture::mark(self);
+            if !capture::any() {
+                return Ok(call(self.as_raw())?);
+            }
         }
-        Ok(call(self.as_raw())?)
+        self.enqueue_rarely(call)
     }
 
     /// The same for a default stream, and while a stream is captured.
     #[cold]
     #[inline(never)]
     fn enqueue_rarely(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
-        capture::enqueue(self, || self.signal(call))
+        capture::enqueue(self, || self.signal_now(call))
     }
 
     /// As [`Stream::enqueue`], for calls that add no node to a capture.
     #[inline]
     pub(crate) fn signal(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+        if !self.is_default() {
+            let _mark = capture::mark(self);
+            if !capture::any() {
+                return Ok(call(self.as_raw())?);
+            }
+        }
+        self.signal_rarely(call)
+    }
+
+    /// The same for a default stream, and while a stream is captured.
+    #[cold]
+    #[inline(never)]
+    fn signal_rarely(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+        let _claim = capture::claim(self)?;
+        self.signal_now(call)
+    }
+
+    /// Makes a call with the driver's own handle, as [`Stream::with_raw`] does, that must not be captured.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::BeganMeanwhile`] if the stream is captured, which callers have asked before, and as
+    /// [`Stream::with_raw`]. Then nothing was called.
+    #[inline]
+    pub(crate) fn outside_captures<R>(&self, call: impl FnOnce(CUstream) -> R) -> Result<R> {
+        let mark = capture::mark(self);
+        let _claim = if capture::any() {
+            drop(mark);
+            self.claim_outside()?
+        } else {
+            Claim::Runs(mark)
+        };
+        self.with_raw(call)
+    }
+
+    #[cold]
+    fn claim_outside(&self) -> Result<Claim> {
+        match capture::claim(self)? {
+            Claim::Captured(_) => Err(CaptureError::BeganMeanwhile.into()),
+            runs @ Claim::Runs(_) => Ok(runs),
+        }
+    }
+
+    /// As [`Stream::signal`], for callers that know that no capture of the stream begins or ends meanwhile.
+    fn signal_now(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
         if self.is_default() {
             return self.signal_by_number(call);
         }
         Ok(call(self.as_raw())?)
+    }
+
+    /// Has the calling thread alone make calls on the stream's capture, if it is part of one, until the turn
+    /// is dropped.
+    #[inline]
+    pub(crate) fn turn(&self) -> Turn {
+        if capture::any() { Turn::among_captures(self) } else { Turn::free() }
     }
 
     /// The same for a default stream, whose handle means it only where its context is current.

@@ -1,11 +1,13 @@
 //! Order between streams: recording events and waiting for them.
 #![expect(unsafe_code, reason = "records and waits for raw events")]
 
+use std::sync::Arc;
+
 use super::Stream;
 use crate::capture::{self, RelaxedMode};
 use crate::device::same_driver;
 use crate::event::{EventOptions, Timed, Timing};
-use crate::{CaptureStatus, Event, EventError, Result};
+use crate::{CaptureError, Error, Event, EventError, Result};
 
 impl Stream {
     /// Marks the point the stream has come to: an event that is done when everything enqueued so far is done.
@@ -60,12 +62,40 @@ impl Stream {
             return Err(EventError::ContextMismatch { event, stream }.into());
         }
         self.context().check_generation()?;
+        let turn = self.turn();
+        if let Some(sequence) = turn.sequence() {
+            sequence.forget_record(event);
+        }
         // SAFETY: both are alive and belong to the same context.
         self.signal(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })?;
-        if capture::any() {
-            event.note_capture(capture::of(self).map(|capture| capture.id()));
+        match turn.sequence() {
+            Some(sequence) => sequence.recorded(self, event),
+            None if capture::any() => event.note_capture(None),
+            None => {}
         }
         Ok(())
+    }
+
+    /// As [`Stream::record`], for a stream that is not captured yet although it counts as such. No other thread
+    /// makes a call on it meanwhile.
+    pub(crate) fn record_now(&self) -> Result<Arc<Event>> {
+        self.context().check_generation()?;
+        let event = Event::unrecorded(self.context(), EventOptions::untimed())?;
+        // SAFETY: both are alive and belong to the same context.
+        self.signal_now(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })?;
+        Ok(Arc::new(event))
+    }
+
+    /// As [`Stream::record`]; `None` if the stream is captured.
+    fn record_outside(&self) -> Result<Option<Event>> {
+        self.check_thread()?;
+        let event = Event::unrecorded(self.context(), EventOptions::untimed())?;
+        // SAFETY: both are alive and belong to the same context.
+        match self.outside_captures(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) }) {
+            Ok(recorded) => Ok(recorded.map(|()| Some(event))?),
+            Err(Error::Capture(CaptureError::BeganMeanwhile)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Makes later work wait until the event is done; the host does not wait. The event may belong to another
@@ -77,15 +107,11 @@ impl Stream {
     /// # Errors
     ///
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the event belongs to another
-    /// driver, [`CaptureError`](crate::CaptureError) if one of the two is part of a capture and the other
+    /// driver, [`CaptureError`] if one of the two is part of a capture and the other
     /// cannot be, and the driver's error.
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
-        self.context().check_generation()?;
-        if event.context() != self.context() {
-            same_driver(self.driver(), event.driver())?;
-            event.context().check_generation()?;
-        }
+        self.check_wait(event)?;
         if capture::any() {
             return self.wait_among_captures(event);
         }
@@ -98,18 +124,40 @@ impl Stream {
         self.signal(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })
     }
 
+    #[inline]
+    fn check_wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+        self.context().check_generation()?;
+        if event.context() != self.context() {
+            same_driver(self.driver(), event.driver())?;
+            event.context().check_generation()?;
+        }
+        Ok(())
+    }
+
     #[cold]
     fn wait_among_captures<T: Timing>(&self, event: &Event<T>) -> Result<()> {
-        let Some(joined) = capture::check_work(self, event.capture())? else { return self.wait_now(event) };
-        let before = self.record()?;
-        // Before the wait, so that no thread finds the stream captured without its capture.
-        joined.join(self, before);
-        self.wait_now(event).inspect_err(|_| {
-            // The call may have failed when it was done.
-            if !matches!(self.capture_status(), Ok(CaptureStatus::Active)) {
-                joined.part(self);
+        loop {
+            let turn = self.turn();
+            let Some(joined) = capture::check_work(self, event.capture())? else {
+                self.wait_now(event)?;
+                turn.sequence().into_iter().for_each(|sequence| sequence.waited(self, event));
+                return Ok(());
+            };
+            drop(turn);
+            // SAFETY: both are alive, and of the same driver. The driver keeps what it needs of the event.
+            let wait = || self.signal_now(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) });
+            // Otherwise another thread was faster: the capture is over, or the stream is part of one.
+            if let Some(waited) = joined.join_by(self, || wait().inspect(|()| joined.waited(self, event))) {
+                return waited;
             }
-        })
+        }
+    }
+
+    /// As [`Stream::wait`], for streams and events that are not captured.
+    fn wait_outside(&self, event: &Event) -> Result<()> {
+        self.check_wait(event)?;
+        // SAFETY: both are alive, and of the same driver. The driver keeps what it needs of the event.
+        Ok(self.outside_captures(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })??)
     }
 
     /// Makes later work wait until everything that `other` has so far is done; the host does not wait. The
@@ -128,11 +176,22 @@ impl Stream {
         self.wait(&other.record()?)
     }
 
-    /// As [`Stream::wait_for`], for the work that another stream runs; captured work does not run.
+    /// As [`Stream::wait_for`], for the work that another stream runs; captured work does not run. It waits for no
+    /// turn, so that callers may hold locks that are taken during one.
     pub(crate) fn follow(&self, other: &Stream) -> Result<()> {
-        match capture::any().then(|| capture::before(other)).flatten() {
-            Some(before) => self.wait(&before),
-            None => self.wait_for(other),
+        same_driver(self.driver(), other.driver())?;
+        if self == other {
+            return Ok(());
+        }
+        self.check_thread()?;
+        loop {
+            if let Some(before) = capture::any().then(|| capture::before(other)).flatten() {
+                return self.wait_outside(&before);
+            }
+            // Otherwise a capture of it has begun since.
+            if let Some(event) = other.record_outside()? {
+                return self.wait_outside(&event);
+            }
         }
     }
 

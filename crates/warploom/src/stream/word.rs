@@ -341,7 +341,7 @@ fn give_back_after(stream: &Stream, word: &Arc<Word>, home: &Context) {
     // SAFETY: `host_function` takes any number for an argument, and finds nothing under one that is not
     // waiting.
     let launch = |raw| unsafe { driver.cuLaunchHostFunc(raw, Some(callback::host_function), callback.data()) };
-    if stream.with_raw(launch).is_ok_and(|launched| launched.is_ok()) {
+    if stream.outside_captures(launch).is_ok_and(|launched| launched.is_ok()) {
         return;
     }
     // The stream may still use it.

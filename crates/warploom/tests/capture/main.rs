@@ -2,6 +2,7 @@
 
 mod begin;
 mod bodies;
+mod forgotten;
 mod forks;
 mod kernels;
 mod memory;
@@ -11,3 +12,4 @@ mod refused;
 mod spy;
 mod support;
 mod sweep;
+mod threads;

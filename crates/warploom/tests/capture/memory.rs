@@ -2,10 +2,10 @@
 
 use warploom::capture::{Global, Relaxed, ThreadLocal};
 use warploom::{
-    CaptureError, DeviceMemory, DevicePool, Error, Function, GraphDef, GraphError, GraphPool, ManagedPool, MemoryError,
-    OrderedResource, PinnedPool,
+    Buffer, CaptureError, DeviceMemory, DevicePool, Driver, Error, Function, GraphDef, GraphError, GraphPool,
+    ManagedPool, MemoryError, OrderedResource, PinnedPool, Stream,
 };
-use warploom_testkit::{budget, driver_tests};
+use warploom_testkit::{TestResult, budget, driver_tests};
 
 use crate::spy::Spy;
 use crate::support::Stage;
@@ -169,6 +169,83 @@ driver_tests! {
         assert_eq!(copy.close(), refused);
     }
 
+    /// A stream of the capture that is in no order with the allocation is made to wait for it.
+    fn memory_of_a_graph_is_allocated_before_its_use_on_a_fork(driver) {
+        let stage = Stage::new(driver)?;
+        let pool = GraphPool::new(&stage.context);
+        let mut result = stage.pool.zeroed::<u32>(64, &stage.stream)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        let forks = capture.fork(1)?;
+        let mut scratch = pool.allocate::<u32>(64, &capture)?;
+        scratch.fill(7, &forks[0])?;
+        budget(driver, &[(Function::cuMemsetD32Async, 1)], || scratch.slice_mut(..8)?.fill(8, &forks[0]))?;
+        capture.join(forks)?;
+        scratch.copy_to(&mut result, &capture)?;
+        budget(driver, &[(Function::cuMemFreeAsync, 1)], || scratch.close())?;
+        let exec = capture.end()?.instantiate()?;
+        for _ in 0..3 {
+            exec.launch(&stage.stream)?;
+        }
+        assert_eq!(result.download(&stage.stream)?[6..10], [8, 8, 7, 7]);
+    }
+
+    /// The stream that frees memory of a graph is made to wait for all that used it.
+    fn memory_of_a_graph_is_freed_after_its_use_on_a_fork(driver) {
+        let stage = Stage::new(driver)?;
+        let pool = GraphPool::new(&stage.context);
+        let mut result = stage.pool.zeroed::<u32>(64, &stage.stream)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        let mut scratch = pool.allocate::<u32>(64, &capture)?;
+        let forks = capture.fork(2)?;
+        budget(driver, &[(Function::cuMemsetD32Async, 1)], || scratch.fill(7, &forks[0]))?;
+        forks[1].stream().wait_for(forks[0].stream())?;
+        scratch.copy_to(&mut result, &forks[1])?;
+        scratch.close()?;
+        capture.join(forks)?;
+        let exec = capture.end()?.instantiate()?;
+        for _ in 0..3 {
+            exec.launch(&stage.stream)?;
+        }
+        assert_eq!(result.download(&stage.stream)?, [7; 64]);
+    }
+
+    /// Allocated and freed on a fork, and used elsewhere; the order that there is costs no call.
+    fn memory_of_a_graph_is_used_beside_the_fork_that_allocates_it(driver) {
+        let stage = Stage::new(driver)?;
+        let pool = GraphPool::new(&stage.context);
+        let capture = stage.stream.capture(Relaxed)?;
+        let forks = capture.fork(2)?;
+        let mut scratch = pool.allocate::<u32>(64, &forks[0])?;
+        scratch.slice_mut(..8)?.fill(1, &forks[1])?;
+        let waits = [(Function::cuEventRecord, 1), (Function::cuStreamWaitEvent, 1)];
+        let used = [&waits[..], &[(Function::cuMemsetD32Async, 1)]].concat();
+        let capturing = capture.stream().clone();
+        budget(driver, &used, || scratch.slice_mut(8..)?.fill(2, &capturing))?;
+        // The fork comes after one of the two, so that it waits for the other.
+        forks[0].stream().wait_for(forks[1].stream())?;
+        let freed = [&waits[..], &[(Function::cuMemFreeAsync, 1)]].concat();
+        budget(driver, &freed, || scratch.close())?;
+        capture.join(forks)?;
+        let exec = capture.end()?.instantiate()?;
+        exec.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+    }
+
+    /// A stream whose uses are declared, and made by other code, is waited for even if it was before.
+    fn declared_uses_of_memory_of_a_graph_come_before_its_free(driver) {
+        let stage = Stage::new(driver)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        let scratch = GraphPool::new(&stage.context).allocate::<u32>(64, &capture)?;
+        let forks = capture.fork(1)?;
+        scratch.used_by(&forks[0])?;
+        capture.stream().wait_for(forks[0].stream())?;
+        raw_fill(driver, &scratch, forks[0].stream())?;
+        scratch.close()?;
+        capture.join(forks)?;
+        capture.end()?.instantiate()?.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+    }
+
     fn memory_of_graphs_is_counted_and_trimmed(driver) {
         let stage = Stage::new(driver)?;
         let pool = GraphPool::new(&stage.context);
@@ -204,4 +281,11 @@ driver_tests! {
             assert_eq!(buffer.download(&stage.stream)?, [7; 4]);
         }
     }
+}
+
+/// Fills a buffer as other code would.
+#[expect(unsafe_code, reason = "calls the driver")]
+fn raw_fill(driver: &Driver, buffer: &Buffer<u32>, stream: &Stream) -> TestResult {
+    // SAFETY: the buffer has as many values, and the use on the stream was declared.
+    Ok(unsafe { driver.cuMemsetD32Async(buffer.as_raw(), 7, buffer.len(), stream.as_raw()) }?)
 }

@@ -25,7 +25,9 @@ impl Allocation {
         let context = self.context().clone();
         let ended = match &self.owner {
             // SAFETY: a node of that capture has allocated it for this value, which is given up.
-            Owner::Graph { capture, home } => unsafe { graph_pool::free(self.address, *capture, home) },
+            Owner::Graph { capture, memory, home } => unsafe {
+                graph_pool::free(self.address, (*capture, *memory), home)
+            },
             _ => self.end(),
         };
         // The allocation must not be freed again; its parts are dropped on their own.

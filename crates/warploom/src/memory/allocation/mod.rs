@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use crate::capture::CaptureId;
+use crate::capture::{CaptureId, GraphMemoryId};
 use crate::context::Current;
 use crate::leaks::Mark;
 use crate::memory::adaptor::Lease;
@@ -56,6 +56,7 @@ enum Owner {
     /// A graph, by nodes of a capture that such a stream began.
     Graph {
         capture: CaptureId,
+        memory: GraphMemoryId,
         home: Stream,
     },
     /// Other code, whose owner is kept until the memory is no longer used; `None` if that is the caller's
@@ -133,6 +134,14 @@ impl Allocation {
     pub(crate) fn capture(&self) -> Option<CaptureId> {
         match &self.owner {
             Owner::Graph { capture, .. } => Some(*capture),
+            _ => None,
+        }
+    }
+
+    /// The same, with the memory among that of the graph.
+    pub(crate) fn graph_memory(&self) -> Option<(CaptureId, GraphMemoryId)> {
+        match &self.owner {
+            Owner::Graph { capture, memory, .. } => Some((*capture, *memory)),
             _ => None,
         }
     }

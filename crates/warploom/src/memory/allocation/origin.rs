@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::{Allocation, Owner};
-use crate::capture::CaptureId;
+use crate::capture::{CaptureId, GraphMemoryId};
 use crate::leaks::{Kind, Mark, mark};
 use crate::memory::adaptor::Lease;
 use crate::memory::host_borrows::HostBorrows;
@@ -88,11 +88,11 @@ impl Allocation {
     /// A node of this capture allocates these bytes in the order of `home`, and nothing else frees them.
     pub(in crate::memory) unsafe fn of_graph(
         (address, bytes): (CUdeviceptr, usize),
-        capture: CaptureId,
+        (capture, memory): (CaptureId, GraphMemoryId),
         home: Stream,
     ) -> Allocation {
         let mark = mark(home.context(), || (Kind::Memory { resource: "GraphPool" }, address, bytes));
-        Allocation::new((address, bytes), false, Owner::Graph { capture, home }, mark)
+        Allocation::new((address, bytes), false, Owner::Graph { capture, memory, home }, mark)
     }
 
     /// Memory that other code owns.

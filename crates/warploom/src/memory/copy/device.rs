@@ -64,6 +64,7 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
     if bytes == 0 {
         return Ok(());
     }
+    let _turn = stream.turn();
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
     enqueue(to, from, bytes, stream)?;

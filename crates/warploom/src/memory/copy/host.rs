@@ -84,7 +84,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's
         // until `finish` knows that they are no longer needed.
         let copy = |raw| unsafe { from_host(driver, self.span, lent.as_ptr().cast(), bytes, raw) };
-        let enqueued = stream.with_raw(copy);
+        let enqueued = stream.outside_captures(copy);
         stream.finish(lent, enqueued).map(drop)
     }
 }
@@ -111,7 +111,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
             let _current = self.span.allocation.current_for(stream)?;
             // SAFETY: both have that many bytes; the device's are there in the order of the stream, and the
             // host's are nobody else's until `finish` knows that they are no longer needed.
-            let enqueued = stream.with_raw(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) });
+            let enqueued = stream.outside_captures(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) });
             values = stream.finish(values, enqueued)?;
         }
         // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values

@@ -47,7 +47,8 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
         let copy = descriptor::<T>(Endpoint::of::<T>(grid), Endpoint::packed(lent.as_mut_ptr(), grid.width()), grid);
         // SAFETY: both have these rows; the device's are there in the order of the stream, the host's until
         // `finish` knows that they are no longer needed.
-        let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
+        let enqueued =
+            stream.outside_captures(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
         stream.finish(lent, enqueued).map(drop)
     }
 }
@@ -75,7 +76,8 @@ impl<T: DeviceCopy> Rows<'_, T> {
             let _current = grid.allocation().current_for(stream)?;
             // SAFETY: both have these rows; the device's are there in the order of the stream, and the host's
             // are nobody else's until `finish` knows that they are no longer needed.
-            let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
+            let enqueued =
+                stream.outside_captures(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
             values = stream.finish(values, enqueued)?;
         }
         // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values

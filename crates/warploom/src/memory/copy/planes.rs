@@ -139,6 +139,7 @@ pub(super) fn copy(
     if is_empty {
         return Ok(());
     }
+    let _turn = stream.turn();
     from.meet(stream)?;
     to.meet(stream)?;
     let (_source, _destination) = (from.current_for(stream)?, to.current_for(stream)?);

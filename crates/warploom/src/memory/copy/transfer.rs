@@ -1,10 +1,11 @@
 //! Copies of a mesh, ordered after earlier work on both ends.
 
 use super::device::{enqueue, same_length};
+use crate::capture::{self, Turn};
 use crate::device::same_driver;
 use crate::memory::slice::Span;
 use crate::memory::uses::{Access, order, order_captured};
-use crate::{Context, CopyError, Device, DeviceCopy, Result, Slice, SliceMut, Stream, capture};
+use crate::{Context, CopyError, Device, DeviceCopy, Result, Slice, SliceMut, Stream};
 
 /// Both ends of a copy.
 pub(crate) struct Transfer<'a> {
@@ -77,9 +78,9 @@ impl<'a> Transfer<'a> {
     /// kind wait for it. It was checked, and is not empty.
     #[inline]
     pub(crate) fn enqueue(&self, stream: &Stream) -> Result<()> {
-        let (from, to) = (self.from.allocation, self.to.allocation);
+        let (from, to, turn) = (self.from.allocation, self.to.allocation, stream.turn());
         if capture::any() || from.capture().or(to.capture()).is_some() {
-            self.order_among_captures(stream)?;
+            self.order_among_captures(stream, &turn)?;
         } else {
             order(stream, &[(from, Access::Read), (to, Access::Write)])?;
         }
@@ -92,9 +93,9 @@ impl<'a> Transfer<'a> {
     /// The same while a stream is captured. A stream that is captured waits for the others of its capture
     /// that conflict; there must be no conflict outside.
     #[cold]
-    fn order_among_captures(&self, stream: &Stream) -> Result<()> {
+    fn order_among_captures(&self, stream: &Stream, turn: &Turn) -> Result<()> {
         let operands = [(self.from.allocation, Access::Read), (self.to.allocation, Access::Write)];
-        let Some(capture) = capture::of(stream) else {
+        let Some(capture) = turn.sequence() else {
             // Memory of a graph is refused there.
             operands.iter().filter(|(held, _)| held.capture().is_some()).try_for_each(|(held, _)| held.meet(stream))?;
             return order(stream, &operands);
@@ -103,7 +104,7 @@ impl<'a> Transfer<'a> {
             stream.refuse_captured("a copy between contexts")?;
         }
         operands.iter().try_for_each(|operand| order_captured(stream, *operand))?;
-        operands.iter().try_for_each(|(held, _)| capture.keep(held))?;
+        operands.iter().try_for_each(|(held, _)| capture.keep(held, stream))?;
         for other in operands.iter().flat_map(|(held, access)| capture.conflicts(held, stream, *access)) {
             stream.wait_for(&other)?;
         }

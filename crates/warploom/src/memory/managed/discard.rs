@@ -122,7 +122,7 @@ fn discard(ranges: &[ManagedRange<'_>], to: Option<&Locations>, stream: &Stream,
     // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them
     // during the call. The memory is managed, that long, and there in the order of the stream, which is
     // alive. It is borrowed exclusively, so that nobody looks at contents that go.
-    stream.with_raw(|raw| unsafe {
+    stream.outside_captures(|raw| unsafe {
         if to.is_some() {
             driver.cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, count, places, starts, kinds, 0, raw)
         } else {

@@ -45,7 +45,7 @@ impl ManagedRange<'_> {
         let driver = self.driver();
         // SAFETY: the memory is managed, that long, and there in the order of the stream, which is alive.
         // Moving changes none of it.
-        stream.with_raw(|raw| unsafe {
+        stream.outside_captures(|raw| unsafe {
             match place {
                 DriverLocation::Tagged(place) => driver.cuMemPrefetchAsync_v2(self.address, self.bytes, place, 0, raw),
                 DriverLocation::Ordinal(ordinal) => driver.cuMemPrefetchAsync(self.address, self.bytes, ordinal, raw),
@@ -114,7 +114,7 @@ where
     // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them
     // during the call. The memory is managed, that long, and there in the order of the stream, which is
     // alive. Moving changes none of it.
-    stream.with_raw(|raw| unsafe {
+    stream.outside_captures(|raw| unsafe {
         driver.cuMemPrefetchBatchAsync(addresses, sizes, count, places, starts, kinds, 0, raw)
     })??;
     ranges.iter().for_each(|range| range.allocation.did(stream, Access::Read));

@@ -5,7 +5,7 @@ use std::fmt;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUgraphMem_attribute};
 
-use crate::capture::{self, CaptureId};
+use crate::capture::{CaptureId, GraphMemoryId};
 use crate::memory::allocation::Allocation;
 use crate::memory::resource::nonzero_size;
 use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Result, Stream};
@@ -15,6 +15,10 @@ use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Re
 /// A buffer of it stands for memory of the graph: it can be allocated and used on streams of one
 /// [capture](crate::capture) alone. Dropping it leaves the memory to the graph, and [`Buffer::close`] has the
 /// graph free it at that point.
+///
+/// Every use comes after the allocation, and the free after every use, on whichever streams of the capture: a
+/// stream that is in no order with the one that allocates is made to wait for it by the first use, and that one
+/// for all that used the memory by the free. Where there is an order, this makes no call.
 ///
 /// ```
 /// use warploom::capture::Relaxed;
@@ -135,24 +139,33 @@ impl GraphPool {
 
 /// Has the capture that a stream is part of allocate.
 pub(in crate::memory) fn allocate(bytes: usize, stream: &Stream) -> Result<Allocation> {
-    let capture = capture::of(stream).ok_or(CaptureError::NotCaptured)?;
+    let turn = stream.turn();
+    let capture = turn.sequence().ok_or(CaptureError::NotCaptured)?;
     let (driver, mut address) = (stream.driver(), 0);
     // SAFETY: `address` is writable, and the stream alive.
     stream.enqueue(|raw| unsafe { driver.cuMemAllocAsync(&raw mut address, bytes, raw) })?;
     capture.note_memory_node();
+    let memory = capture.allocated(stream);
     // SAFETY: a node of this capture allocates it, and it has no other owner.
-    Ok(unsafe { Allocation::of_graph((address, bytes), capture.id(), stream.clone()) })
+    Ok(unsafe { Allocation::of_graph((address, bytes), (capture.id(), memory), stream.clone()) })
 }
 
-/// Has the capture that allocated the memory free it, in the order of the stream that it was allocated on.
+/// Has the capture that allocated the memory free it, on the stream that it was allocated on, after all streams
+/// that used it.
 ///
 /// # Safety
 ///
 /// A node of this capture has allocated the memory, no node has freed it, and it is not used again.
-pub(in crate::memory) unsafe fn free(address: CUdeviceptr, capture: CaptureId, stream: &Stream) -> Result<()> {
-    if capture::of(stream).is_none_or(|current| current.id() != capture) {
+pub(in crate::memory) unsafe fn free(
+    address: CUdeviceptr,
+    (capture, memory): (CaptureId, GraphMemoryId),
+    stream: &Stream,
+) -> Result<()> {
+    let turn = stream.turn();
+    let Some(current) = turn.sequence().filter(|current| current.id() == capture) else {
         return Err(CaptureError::GraphMemory.into());
-    }
+    };
+    current.order_free(memory, stream)?;
     // SAFETY: the caller vouches for the memory, and the stream is part of that capture.
     stream.enqueue(|raw| unsafe { stream.driver().cuMemFreeAsync(address, raw) })
 }

@@ -39,6 +39,7 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
         if grid.values() == 0 {
             return Ok(());
         }
+        let _turn = stream.turn();
         grid.allocation.meet(stream)?;
         let (driver, at) = (context.driver(), grid.address);
         let (pitch, width, height) = (grid.pitch * size_of::<T>(), grid.width, grid.height);

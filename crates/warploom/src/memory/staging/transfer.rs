@@ -47,7 +47,7 @@ pub(in crate::memory) unsafe fn upload(
             // SAFETY: the caller's memory has the piece; the chunk has room for it, and no stream uses it.
             unsafe { copiers.copy(copy, from.add(piece.start), chunk, piece.len()) };
             lease.begin();
-            stream.with_raw(|raw| enqueue(piece, chunk, raw))??;
+            stream.outside_captures(|raw| enqueue(piece, chunk, raw))??;
             if index + IN_TURNS < count {
                 lease.mark(index)?;
             }
@@ -74,7 +74,7 @@ pub(in crate::memory) unsafe fn download(
         let mut begin = |lease: &mut Lease<'_>, (index, piece): (usize, Range<usize>)| {
             let chunk = lease.chunk(index);
             lease.begin();
-            stream.with_raw(|raw| enqueue(piece, chunk, raw))??;
+            stream.outside_captures(|raw| enqueue(piece, chunk, raw))??;
             if index + 1 < count { lease.mark(index) } else { Ok(()) }
         };
         let mut ahead = pieces.clone().enumerate();

@@ -1,0 +1,164 @@
+//! Calls in flight: the stream on which each thread is making a driver call that enqueues work.
+//!
+//! A call that was made because its stream is not captured must not reach the driver after the capture has
+//! begun: the memory would be a graph's, and nothing would keep it. The thread that enqueues pays two plain
+//! stores of its own and the load that it makes anyway; the one that begins a capture pays for both:
+//!
+//! ```text
+//!   a thread that enqueues               a thread that begins a capture
+//!   its mark = the stream                the number of captures = one more
+//!   (the compiler keeps the order)       memory barrier on all threads of the process (membarrier)
+//!   is anything captured?                wait until no mark is the stream
+//!     no: call the driver                call the driver
+//!   its mark = none
+//! ```
+//!
+//! Either the barrier comes after the store of the mark, which the other thread then sees; or it comes before
+//! the load, which then sees the capture. Where the system has no such barrier, the thread that enqueues makes
+//! one. A thread holds no lock while it has a mark, and waits for no other thread of this crate.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence, fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{sleep, yield_now};
+use std::time::Duration;
+
+use crate::Stream;
+use crate::biased::{is_barrier_available, pass_barrier_everywhere};
+
+/// No stream.
+const NONE: usize = 0;
+/// Any stream: the thread makes calls inside of a call, as a subscriber of traces may.
+const ANY: usize = usize::MAX;
+
+/// Times that a thread gives way before it sleeps between two looks.
+const YIELDS: u32 = 100;
+/// The time between two looks.
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// A thread's mark, on a cache line of its own.
+#[repr(align(64))]
+struct Slot {
+    /// The address that is the handle of the stream, [`NONE`] or [`ANY`]. The thread alone writes it.
+    stream: AtomicUsize,
+    /// `true` if the thread has to make the barrier.
+    is_fenced: AtomicBool,
+    is_taken: AtomicBool,
+}
+
+impl Slot {
+    const fn new() -> Slot {
+        Slot { stream: AtomicUsize::new(NONE), is_fenced: AtomicBool::new(false), is_taken: AtomicBool::new(false) }
+    }
+
+    /// Takes the slot for the calling thread, unless another has it.
+    fn take(&self) -> bool {
+        self.is_taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+/// The slots of most programs, which cost them no heap allocation.
+static FIRST: [Slot; 64] = [const { Slot::new() }; 64];
+/// The slots of programs with more threads at once. They are never freed.
+static MORE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
+
+fn more() -> MutexGuard<'static, Vec<&'static Slot>> {
+    MORE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    static SLOT: Cell<Option<&'static Slot>> = const { Cell::new(None) };
+    static LEASE: Lease = const { Lease };
+}
+
+/// Gives the thread's slot to others when the thread ends.
+struct Lease;
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(slot) = SLOT.take() {
+            slot.is_taken.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// Finds the thread a slot. One that enqueues while its thread-local values are dropped keeps it for good.
+#[cold]
+fn first_slot() -> &'static Slot {
+    let slot = FIRST.iter().find(|slot| slot.take()).unwrap_or_else(another_slot);
+    slot.is_fenced.store(!is_barrier_available(), Ordering::Relaxed);
+    SLOT.set(Some(slot));
+    // A thread that is ending has no lease any more.
+    LEASE.try_with(|_| ()).unwrap_or_default();
+    slot
+}
+
+fn another_slot() -> &'static Slot {
+    let mut more = more();
+    if let Some(spare) = more.iter().find(|slot| slot.take()) {
+        return spare;
+    }
+    let slot: &'static Slot = Box::leak(Box::new(Slot::new()));
+    slot.is_taken.store(true, Ordering::Relaxed);
+    more.push(slot);
+    slot
+}
+
+/// The calling thread's mark, until it is dropped.
+pub(crate) struct Mark {
+    slot: &'static Slot,
+    /// The mark of the call around this one.
+    outer: usize,
+    _stays: PhantomData<*const ()>,
+}
+
+/// Marks a stream on which the calling thread is going to enqueue, unless it finds now that the stream is
+/// captured.
+#[inline]
+pub(crate) fn mark(stream: &Stream) -> Mark {
+    let slot = SLOT.get().unwrap_or_else(first_slot);
+    let outer = slot.stream.load(Ordering::Relaxed);
+    let handle = if outer == NONE { stream.as_raw().addr() } else { ANY };
+    slot.stream.store(handle, Ordering::Relaxed);
+    // The processor may do later loads before the store is visible. `wait` has it pass a barrier.
+    compiler_fence(Ordering::SeqCst);
+    if slot.is_fenced.load(Ordering::Relaxed) {
+        fence(Ordering::SeqCst);
+    }
+    Mark { slot, outer, _stays: PhantomData }
+}
+
+impl Drop for Mark {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot.stream.store(self.outer, Ordering::Release);
+    }
+}
+
+/// Has every thread see that something is captured now, before it makes its next call.
+pub(super) fn announce() {
+    fence(Ordering::SeqCst);
+    if is_barrier_available() {
+        pass_barrier_everywhere();
+    }
+}
+
+/// Waits until no other thread makes a call on a stream that began before the stream was seen to be captured.
+pub(super) fn wait(stream: &Stream) {
+    let (handle, own) = (stream.as_raw().addr(), SLOT.get());
+    // Clones the list, since the wait may be long.
+    let more = more().clone();
+    for slot in FIRST.iter().chain(more).filter(|slot| own.is_none_or(|own| !std::ptr::eq(*slot, own))) {
+        let is_marked = || matches!(slot.stream.load(Ordering::Acquire), marked if marked == handle || marked == ANY);
+        for _ in 0..YIELDS {
+            if !is_marked() {
+                break;
+            }
+            yield_now();
+        }
+        while is_marked() {
+            sleep(PAUSE);
+        }
+    }
+}
