@@ -186,7 +186,8 @@ impl Position<'_> {
     /// # Errors
     ///
     /// [`GraphError::OutsideGraph`] for memory of another graph, and as [`Position::empty`]. The driver
-    /// refuses to free memory twice.
+    /// refuses to free memory twice, and once an executable of the graph leaves it allocated. Copies and fills
+    /// of the memory cannot be added any more.
     ///
     /// # Safety
     ///
