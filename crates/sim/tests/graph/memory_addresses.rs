@@ -362,6 +362,10 @@ fn a_node_without_its_memory_is_a_fault() -> TestResult {
         let (graph, other) = (stage.graph()?, stage.graph()?);
         let (address, _) = allocate(&stage, &graph, 7)?;
         let context = stage.context();
+        // There is memory for the whole of a launch that allocates it, also before the allocation in order.
+        graph.fill(&CUDA_MEMSET_NODE_PARAMS { dst: address, ..stage.fill(0, 1, 4) }, context, &[])?;
+        graph.instantiate()?.run()?;
+        call!(driver.cuMemFree_v2(address))?;
         if is_fill {
             other.fill(&CUDA_MEMSET_NODE_PARAMS { dst: address, ..stage.fill(0, 1, 4) }, context, &[])?;
         } else {

@@ -229,6 +229,12 @@ impl GraphMemory {
         found.filter(|(_, taken)| taken.freed_by.is_some()).map(|(_, taken)| taken.graph)
     }
 
+    /// The first address of the allocation that an address lies in.
+    pub(crate) fn base_of(&self, address: u64) -> Option<u64> {
+        let mut before = self.devices.iter().filter_map(|device| device.taken.range(..=address).next_back());
+        before.find(|(base, taken)| address - *base < taken.bytes).map(|(base, _)| *base)
+    }
+
     /// `true` for an address of graph memory around which nothing is allocated now.
     pub(crate) fn is_unmapped(&self, address: u64) -> bool {
         self.devices.iter().any(|device| device.has(address) && !device.granules.contains_key(&(address / GRANULE)))

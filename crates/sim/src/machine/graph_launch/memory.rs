@@ -4,10 +4,11 @@ use smallvec::SmallVec;
 use warploom_engine::{Known, QueueId};
 use warploom_sys::types::{CUmemAccess_flags, CUresult};
 
+use super::shared::Launch;
 use crate::ffi::handle::{ContextHandle, ExecutableHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::graph::{AUTO_FREE, AllocNode, Executable};
+use crate::machine::graph::{AUTO_FREE, AllocNode, Executable, GRANULE};
 use crate::machine::pool::Freed;
 use crate::machine::work::{Hook, Reached};
 use crate::machine::world::{Work, World};
@@ -56,10 +57,15 @@ impl World {
         Ok(())
     }
 
-    /// The error of a copy or fill of graph memory that nothing has allocated, so that no memory is there.
-    pub(super) fn fault_of_memory(&self, op: &MemoryOp) -> Option<CUresult> {
+    /// The error of a copy or fill of graph memory that neither the launch nor another has allocated, so that no
+    /// memory is there.
+    pub(super) fn fault_of_memory(&self, launch: &Launch, op: &MemoryOp) -> Option<CUresult> {
         let [to, from] = op.addresses();
-        let is_missing = |address: u64| self.graphs.memory.is_unmapped(address);
+        let is_own = |address: u64| {
+            let base = self.graphs.memory.base_of(address);
+            launch.allocated.iter().any(|own| Some(*own) == base || own / GRANULE == address / GRANULE)
+        };
+        let is_missing = |address: u64| self.graphs.memory.is_unmapped(address) && !is_own(address);
         let is_fill = from.is_none();
         let code = if is_fill { CUresult::CUDA_ERROR_LAUNCH_FAILED } else { CUresult::CUDA_ERROR_ILLEGAL_ADDRESS };
         to.into_iter().chain(from).any(is_missing).then_some(code)

@@ -49,7 +49,7 @@ impl World {
         let executable = self.graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
         let (plan, last, id) = (Arc::clone(executable.plan()), executable.last, executable.id);
         let (references, defaults) = (Arc::clone(&executable.references), Arc::clone(&executable.defaults));
-        let conditions = Arc::clone(&executable.conditions);
+        let (conditions, allocated) = (Arc::clone(&executable.conditions), executable.allocated.as_slice().into());
         self.healthy(self.engine.queue(queue).owner.context)?;
         self.check_memory(call, executable)?;
         let others = self.queues_for(queue, handle, &plan)?;
@@ -70,7 +70,7 @@ impl World {
             }
         };
         let start = self.add_after(queue, last.as_slice(), begin)?;
-        let launch = Arc::new(Launch { queue, others, kernels, conditions, call: self.current_call() });
+        let launch = Arc::new(Launch { queue, others, kernels, conditions, allocated, call: self.current_call() });
         let now = self.clock.now();
         let mut order = self.order_of(queue, handle, &plan);
         let enqueued = self.enqueue_plan(&launch, (&plan, None), (&[start], now), &mut order);

@@ -88,7 +88,7 @@ impl World {
                 let memory = memory.map(|memory| &**memory);
                 Work::Task(launch.kernels.task(self, kernel, &launch.conditions, memory)?)
             }
-            NodeWork::Memory(node) => match self.fault_of_memory(&node.op).filter(|_| memory.is_none()) {
+            NodeWork::Memory(node) => match self.fault_of_memory(launch, &node.op).filter(|_| memory.is_none()) {
                 Some(code) => Work::Hook(Box::new(Unmapped { context: node.context, code })),
                 None => node.op.clone().into(),
             },
