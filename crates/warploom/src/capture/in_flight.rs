@@ -15,7 +15,8 @@
 //!
 //! Either the barrier comes after the store of the mark, which the other thread then sees; or it comes before
 //! the load, which then sees the capture. Where the system has no such barrier, the thread that enqueues makes
-//! one. A thread holds no lock while it has a mark, and waits for no other thread of this crate.
+//! one. Between mark and unmark a thread only calls the driver: it takes no lock of this crate, so that it may
+//! hold some.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
