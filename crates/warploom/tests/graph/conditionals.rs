@@ -97,6 +97,22 @@ driver_tests! {
         assert_eq!(stage.graph.node_count()?, 0);
     }
 
+    /// A condition whose node is destroyed, by itself or with what it was in, is another node's to read.
+    fn a_condition_outlives_its_node(driver) {
+        let stage = Stage::new(driver)?;
+        let (first, second) = (stage.graph.condition(1)?, stage.graph.condition(1)?);
+        stage.graph.entry().if_then(&first)?.destroy()?;
+        let outer = stage.graph.entry().while_loop(&first)?;
+        outer.body().entry().if_then(&second)?;
+        outer.destroy()?;
+        for condition in [&first, &second] {
+            let node = stage.graph.entry().if_then(condition)?;
+            assert_eq!(&node.condition()?, condition);
+            assert_eq!(stage.graph.entry().if_then(condition).map(drop), Err(GraphError::ConditionUsed.into()));
+        }
+        assert_eq!(stage.graph.node_count()?, 2);
+    }
+
     /// A graph inside of a node cannot be instantiated by itself.
     fn bodies_are_not_instantiated(driver) {
         let stage = Stage::new(driver)?;

@@ -124,6 +124,7 @@ impl Graphs {
     /// Removes a node with its edges. Graphs inside it and addresses of its memory stay.
     pub(crate) fn remove_node(&mut self, handle: NodeHandle) -> Option<Node> {
         let node = self.nodes.remove(handle)?;
+        self.free_condition(&node.work);
         for edge in &node.dependencies {
             if let Some(before) = self.nodes.get_mut(edge.node) {
                 before.dependents.retain(|other| *other != handle);
@@ -137,11 +138,6 @@ impl Graphs {
         let graph = self.graphs.get_mut(node.graph)?;
         graph.nodes[node.place as usize] = None;
         graph.empty += 1;
-        if let NodeWork::Conditional(work) = &node.work
-            && let Some(condition) = self.conditions.get_mut(work.condition)
-        {
-            condition.node = None;
-        }
         if graph.empty > graph.nodes.len() / 2 {
             graph.nodes.retain(Option::is_some);
             graph.empty = 0;
@@ -196,10 +192,21 @@ impl Graphs {
             for condition in found.conditions {
                 self.conditions.remove(condition);
             }
-            works.extend(
-                found.nodes.into_iter().flatten().filter_map(|node| self.nodes.remove(node)).map(|node| node.work),
-            );
+            for node in found.nodes.into_iter().flatten() {
+                let Some(node) = self.nodes.remove(node) else { continue };
+                self.free_condition(&node.work);
+                works.push(node.work);
+            }
         }
         (works, references)
+    }
+
+    /// Sets the condition of a node that is gone free for another, if it is a conditional node.
+    fn free_condition(&mut self, work: &NodeWork) {
+        if let NodeWork::Conditional(work) = work
+            && let Some(condition) = self.conditions.get_mut(work.condition)
+        {
+            condition.node = None;
+        }
     }
 }

@@ -9,14 +9,16 @@
 //! that no old handle becomes a new node's. A graph none of whose nodes was destroyed looks nothing up.
 #![expect(unsafe_code, reason = "owns a raw graph")]
 
+mod conditionals;
+mod contexts;
+
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphConditionalHandle, CUgraphNode};
+use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
 use super::attachments::Attachments;
-use super::bundle::{Bundle, Part, Retained};
-use super::conditional::ConditionalKind;
+use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::node::NodeId;
 use super::position::Dependency;
@@ -27,6 +29,9 @@ use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Driver, Result, callback};
+use conditionals::ReadConditions;
+
+pub(super) use conditionals::Conditional;
 
 /// A graph of a hierarchy, by its place in the list. The root is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +53,8 @@ pub(crate) struct Hierarchy {
 /// The graphs of a hierarchy.
 struct State {
     graphs: Vec<Entry>,
+    /// The conditions that nodes of these graphs read.
+    conditions: ReadConditions,
     /// `true` if the root belongs to this hierarchy, which destroys it.
     is_owned: bool,
     /// `true` if a graph inside of a node is gone without the node.
@@ -111,15 +118,6 @@ pub(super) struct Entry {
     unknown_children: NodeMap<()>,
 }
 
-/// The parameters of a conditional node that never change.
-#[derive(Clone, Copy)]
-pub(super) struct Conditional {
-    pub(super) kind: ConditionalKind,
-    /// The graph that the condition was made for.
-    pub(super) graph: GraphId,
-    pub(super) condition: CUgraphConditionalHandle,
-}
-
 impl Entry {
     fn new(raw: CUgraph) -> Entry {
         Entry {
@@ -161,7 +159,13 @@ impl Hierarchy {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
-        let state = State { graphs: vec![Entry::new(raw)], is_owned, is_broken: false, is_exposed: false };
+        let state = State {
+            graphs: vec![Entry::new(raw)],
+            conditions: ReadConditions::default(),
+            is_owned,
+            is_broken: false,
+            is_exposed: false,
+        };
         Hierarchy { number, context: context.clone(), state: BiasedMutex::new(state), _mark: mark }
     }
 
@@ -368,8 +372,8 @@ impl<'h> Locked<'h> {
         entry.destroyed.insert(node, entry.deaths);
         entry.uncopyable.remove(&node);
         entry.contexts.remove(&node);
-        entry.conditionals.remove(&node);
         entry.unknown_children.remove(&node);
+        self.forget_conditional(id, node);
         self.publish(id, change)
     }
 
@@ -379,10 +383,12 @@ impl<'h> Locked<'h> {
         entry.raw = None;
         entry.attachments = Attachments::default();
         entry.destroyed = NodeMap::default();
+        entry.uncopyable = NodeMap::default();
         entry.contexts = NodeMap::default();
-        entry.conditionals = NodeMap::default();
         entry.unknown_children = NodeMap::default();
-        for inside in std::mem::take(&mut entry.inside).into_values().flatten() {
+        let inside = std::mem::take(&mut entry.inside);
+        self.forget_conditionals(id);
+        for inside in inside.into_values().flatten() {
             self.bury(inside);
         }
     }
@@ -413,50 +419,6 @@ impl<'h> Locked<'h> {
         }
     }
 
-    /// The context that a node runs in, if its owners tell, or if it was copied from a graph of another one.
-    pub(super) fn context_of(&mut self, id: GraphId, node: RawNode) -> Option<Context> {
-        let kept = self.bundle(id, node).and_then(Bundle::context).cloned();
-        kept.or_else(|| self.entry(id).contexts.get(&node).cloned())
-    }
-
-    /// The contexts of a graph that is copied to a place of another one, for a bundle to keep there. Those of
-    /// graphs below are kept in the graph.
-    pub(super) fn contexts_besides(&self, place: &Context, id: GraphId) -> Bundle {
-        let (mut owners, mut kept) = (Bundle::default(), vec![place]);
-        for context in std::iter::once(self.hierarchy.context()).chain(self.entry(id).contexts.values()) {
-            if !kept.contains(&context) {
-                kept.push(context);
-                owners.keep(Part::Whole, Retained::Context(context.clone()));
-            }
-        }
-        owners
-    }
-
-    /// Takes note of the contexts that the nodes of a copy run in, where that is not the copy's own.
-    pub(super) fn copy_contexts(
-        &mut self,
-        copy: GraphId,
-        (from, source): (&Locked<'_>, GraphId),
-        mut find: impl FnMut(RawNode) -> Result<RawNode>,
-    ) -> Result<()> {
-        let mut contexts = NodeMap::default();
-        let (own, of_source) = (self.hierarchy.context(), from.hierarchy.context());
-        if own != of_source {
-            let nodes = self.raw_nodes(copy)?.into_iter().map(RawNode::new);
-            contexts.extend(nodes.map(|node| (node, of_source.clone())));
-        }
-        for (node, context) in &from.entry(source).contexts {
-            let node = find(*node)?;
-            if context == own {
-                contexts.remove(&node);
-            } else {
-                contexts.insert(node, context.clone());
-            }
-        }
-        self.entry_mut(copy).contexts = contexts;
-        Ok(())
-    }
-
     /// Records that the graph inside of a node has owners that are not known here. The launch of an executable
     /// could not tell which memory it uses, so that none is made until the node has another graph or is gone.
     pub(super) fn set_child_unknown(&mut self, id: GraphId, node: RawNode) {
@@ -467,29 +429,6 @@ impl<'h> Locked<'h> {
     /// Remembers a node that keeps the graph from being copied.
     pub(super) fn add_uncopyable(&mut self, id: GraphId, node: RawNode, kind: &'static str) {
         self.entry_mut(id).uncopyable.insert(node, kind);
-    }
-
-    /// Refuses a condition whose graph is gone, or that another node reads.
-    pub(super) fn check_condition(&self, graph: GraphId, condition: CUgraphConditionalHandle) -> Result<()> {
-        self.graph(graph)?;
-        let mut nodes = self.state.graphs.iter().flat_map(|entry| entry.conditionals.values());
-        if nodes.any(|node| node.condition == condition) { Err(GraphError::ConditionUsed.into()) } else { Ok(()) }
-    }
-
-    /// A conditional node that was added by this crate.
-    pub(super) fn conditional(&self, id: GraphId, node: RawNode) -> Option<Conditional> {
-        self.entry(id).conditionals.get(&node).copied()
-    }
-
-    /// Remembers a conditional node that was added.
-    pub(super) fn add_conditional(&mut self, id: GraphId, node: RawNode, conditional: Conditional) {
-        self.add_uncopyable(id, node, "conditional");
-        self.entry_mut(id).conditionals.insert(node, conditional);
-    }
-
-    /// Remembers that a graph has a condition or is a body.
-    pub(super) fn set_conditional(&mut self, id: GraphId) {
-        self.entry_mut(id).is_conditional = true;
     }
 
     /// The kind of a node, here or below, that keeps the graph from being copied.
