@@ -233,6 +233,32 @@ driver_tests! {
 }
 
 /// M.4: a graph has kernels of two devices, and copies between them; edges order them as within one device.
+/// The launch on the other stream comes behind all nodes of the first, also behind those without a common end.
+#[test]
+fn launches_of_one_executable_on_two_streams_do_not_race() -> TestResult {
+    let machine = Machine::builder().checks(Checks::report()).start()?;
+    let driver = &Driver::open(&machine)?;
+    driver.initialize()?;
+    let _primary = Primary::of(driver, 0)?;
+    let stage = Stage::new(driver)?;
+    let root = stage.fill(&[], stage.memory, 1)?;
+    for place in [1, 2] {
+        stage.copy(&[root], stage.memory, stage.memory + 64 * place)?;
+    }
+    let executable = stage.instantiate()?;
+    let mut other = null_mut();
+    call!(driver.cuStreamCreate(&mut other, 1))?;
+    for stream in [stage.stream, other, stage.stream] {
+        call!(driver.cuGraphLaunch(executable, stream))?;
+    }
+    // The streams are behind the launches on the other, too.
+    call!(driver.cuMemsetD32Async(stage.memory + 64, 2, 1, stage.stream))?;
+    call!(driver.cuStreamSynchronize(stage.stream))?;
+    assert!(machine.findings().is_empty(), "{:#?}", machine.findings());
+    call!(driver.cuStreamDestroy_v2(other))?;
+    stage.end(executable)
+}
+
 #[test]
 fn nodes_of_several_devices_are_ordered_by_their_edges() -> TestResult {
     for mode in modes(4) {

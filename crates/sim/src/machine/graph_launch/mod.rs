@@ -145,13 +145,16 @@ impl World {
         }
     }
 
-    /// Takes the timelines of an executable, behind everything in the queue's clock.
+    /// Takes the timelines of an executable, behind everything in the queue's clock and behind all of the
+    /// launch before, which may have been in another queue.
     fn chains_of(&mut self, queue: QueueId, handle: ExecutableHandle, plan: &Plan) -> Chains {
         let executable = self.graphs.executables.get_mut(handle);
         let mut chains = executable.map(|executable| std::mem::take(&mut executable.chains)).unwrap_or_default();
+        let mut start = self.engine.queue(queue).clock.known.clone();
+        chains.iter().for_each(|chain| start.join(chain));
         while chains.len() < plan.chains as usize {
             chains.push(self.engine.timelines.start());
         }
-        Chains::new(chains, &self.engine.queue(queue).clock.known)
+        Chains::new(chains, &start)
     }
 }
