@@ -378,3 +378,38 @@ fn a_node_without_its_memory_is_a_fault() -> TestResult {
     }
     Ok(())
 }
+
+/// A launch that needs more memory than there is runs no node and leaves nothing allocated, so that a later one
+/// succeeds.
+#[test]
+fn a_launch_without_enough_memory_changes_nothing() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let driver = &driver;
+    let stage = Stage::new(driver)?;
+    let (graph, mut available, mut total, mut large) = (stage.graph()?, 0, 0, 0);
+    call!(driver.cuMemGetInfo_v2(&mut available, &mut total))?;
+    call!(driver.cuMemAlloc_v2(&mut large, available / 10 * 5))?;
+    let mut last = graph.fill(&stage.fill(0, 1, 4), stage.context(), &[])?;
+    let mut addresses = [0; 2];
+    for address in &mut addresses {
+        let mut params = allocation(available / 10 * 3);
+        call!(driver.cuGraphAddMemAllocNode(&mut last, graph.raw, [last].as_ptr(), 1, &mut params))?;
+        *address = params.dptr;
+    }
+    for address in addresses {
+        call!(driver.cuGraphAddMemFreeNode(&mut last, graph.raw, [last].as_ptr(), 1, address))?;
+    }
+    let (executable, mut reserved) = (graph.instantiate()?, 1_u64);
+    for _ in 0..2 {
+        answers!(driver.cuGraphLaunch(executable.raw, null_mut()), CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    call!(driver.cuCtxSynchronize())?;
+    assert_eq!(stage.words::<1>()?, [0]);
+    let attribute = CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT;
+    call!(driver.cuDeviceGetGraphMemAttribute(0, attribute, (&raw mut reserved).cast()))?;
+    assert_eq!(reserved, 0);
+    call!(driver.cuMemFree_v2(large))?;
+    executable.run()?;
+    assert_eq!(stage.words::<1>()?, [0x0101_0101]);
+    Ok(())
+}

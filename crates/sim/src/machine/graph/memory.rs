@@ -10,6 +10,7 @@
 //! The memory behind them is the device's. It is charged in whole granules when a launch needs more than any
 //! before, and stays charged until it is trimmed; launches that do not run at once share it.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -80,31 +81,27 @@ impl DeviceGraphMemory {
         self.window.as_ref().is_some_and(is_inside)
     }
 
-    /// Bytes to be charged so that an allocation fits.
-    pub(crate) fn missing_for(&self, address: u64, bytes: u64) -> u64 {
-        let new = granules(address, bytes).filter(|granule| !self.granules.contains_key(granule)).count();
-        let needed = (self.granules.len() + new) as u64 * GRANULE;
-        needed.saturating_sub(self.usage.reserved)
+    /// Bytes to be charged so that a number of changes can be made, one after the other.
+    pub(crate) fn missing_for(&self, changes: &[Change]) -> u64 {
+        let mut granules = self.granules.clone();
+        let mut most = granules.len();
+        for change in changes {
+            change.apply(&mut granules);
+            most = most.max(granules.len());
+        }
+        (most as u64 * GRANULE).saturating_sub(self.usage.reserved)
     }
 
-    /// Counts an allocation for which `charged` more bytes are reserved.
-    pub(crate) fn allocated(&mut self, address: u64, bytes: u64, charged: u64) {
-        granules(address, bytes).for_each(|granule| *self.granules.entry(granule).or_default() += 1);
-        self.usage.reserved += charged;
+    /// Counts more bytes as reserved.
+    pub(crate) fn reserve(&mut self, bytes: u64) {
+        self.usage.reserved += bytes;
         self.usage.used_high = self.usage.used_high.max(self.usage.reserved);
         self.usage.reserved_high = self.usage.reserved_high.max(self.usage.reserved);
     }
 
-    /// An allocation is freed.
-    pub(crate) fn freed(&mut self, address: u64, bytes: u64) {
-        for granule in granules(address, bytes) {
-            if let Some(count) = self.granules.get_mut(&granule) {
-                *count -= 1;
-                if *count == 0 {
-                    self.granules.remove(&granule);
-                }
-            }
-        }
+    /// Counts an allocation or a free.
+    pub(crate) fn change(&mut self, change: Change) {
+        change.apply(&mut self.granules);
     }
 
     /// Trims the reserved memory to the live allocations. Returns the number of bytes given up.
@@ -135,6 +132,34 @@ impl DeviceGraphMemory {
             start = start.max((base + taken.bytes).next_multiple_of(GRANULE));
         }
         fits(start, end).then_some(start)
+    }
+}
+
+/// An allocation or a free of an address and so many bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    Allocate(u64, u64),
+    Free(u64, u64),
+}
+
+impl Change {
+    /// Counts it in the granules of allocated memory.
+    fn apply(self, counts: &mut HashMap<u64, u32>) {
+        match self {
+            Change::Allocate(address, bytes) => {
+                granules(address, bytes).for_each(|granule| *counts.entry(granule).or_default() += 1);
+            }
+            Change::Free(address, bytes) => {
+                for granule in granules(address, bytes) {
+                    if let Entry::Occupied(mut count) = counts.entry(granule) {
+                        *count.get_mut() -= 1;
+                        if *count.get() == 0 {
+                            count.remove();
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Memory of graphs, as launches allocate and free it.
 
+use std::collections::{BTreeMap, HashMap};
+
 use smallvec::SmallVec;
 use warploom_engine::{Known, QueueId};
 use warploom_sys::types::{CUmemAccess_flags, CUresult};
@@ -8,7 +10,7 @@ use super::shared::Launch;
 use crate::ffi::handle::{ContextHandle, ExecutableHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::graph::{AUTO_FREE, AllocNode, Executable, GRANULE};
+use crate::machine::graph::{AUTO_FREE, AllocNode, Change, Executable, GRANULE, NodeWork};
 use crate::machine::pool::Freed;
 use crate::machine::work::{Hook, Reached};
 use crate::machine::world::{Work, World};
@@ -71,17 +73,63 @@ impl World {
         to.into_iter().chain(from).any(is_missing).then_some(code)
     }
 
-    /// Charges a device for an allocation. Returns the place of its first byte.
+    /// Finds the place of an allocation's first byte. The launch has reserved the memory.
     fn back_graph_memory(&mut self, device: u16, address: u64, bytes: u64) -> Status<usize> {
         let memory = self.graphs.memory.device_mut(device).ok_or(INVALID_VALUE)?;
         let host = memory.host_of(address).ok_or(INVALID_VALUE)?;
-        let missing = memory.missing_for(address, bytes);
-        if !self.devices[usize::from(device)].memory.charge(missing) {
-            return Err(OUT_OF_MEMORY);
-        }
-        memory.allocated(address, bytes, missing);
+        memory.change(Change::Allocate(address, bytes));
         self.graphs.memory.hold(address);
         Ok(host)
+    }
+
+    /// Charges devices for the memory that a launch needs at most, before any of its nodes is enqueued.
+    pub(super) fn reserve_graph_memory(&mut self, call: &Call<'_>, handle: ExecutableHandle) -> Status {
+        let Some(executable) = self.graphs.executables.get(handle) else { return Err(INVALID_VALUE) };
+        if executable.allocated.is_empty() {
+            return Ok(());
+        }
+        for (device, changes) in self.changes_of(executable) {
+            let memory = self.graphs.memory.device_mut(device).ok_or(INVALID_VALUE)?;
+            let missing = memory.missing_for(&changes);
+            if !self.devices[usize::from(device)].memory.charge(missing) {
+                let free = self.devices[usize::from(device)].memory.free_bytes();
+                let reason = format!("the graph allocates {missing} more bytes of device {device}; {free} are free");
+                return Err(call.refuse(OUT_OF_MEMORY, reason));
+            }
+            memory.reserve(missing);
+        }
+        Ok(())
+    }
+
+    /// The allocations and frees of a launch, in its order, by their devices. Those left by the launch before are
+    /// freed first, if they are there.
+    fn changes_of(&self, executable: &Executable) -> BTreeMap<u16, Vec<Change>> {
+        let live = |address: u64| match self.memory.at(address) {
+            Some(Allocation { backing: Backing::Graph(block), size, .. }) => Some((block.device, *size)),
+            _ => None,
+        };
+        let mut changes = BTreeMap::<u16, Vec<Change>>::new();
+        let mut own = HashMap::new();
+        for address in &executable.unfreed {
+            if let Some((device, bytes)) = live(*address) {
+                changes.entry(device).or_default().push(Change::Free(*address, bytes));
+            }
+        }
+        for step in &executable.plan().steps {
+            match &step.work {
+                NodeWork::Alloc(node) => {
+                    own.insert(node.address, (node.device, node.bytes));
+                    changes.entry(node.device).or_default().push(Change::Allocate(node.address, node.bytes));
+                }
+                NodeWork::Free(address) => {
+                    if let Some((device, bytes)) = own.remove(address).or_else(|| live(*address)) {
+                        changes.entry(device).or_default().push(Change::Free(*address, bytes));
+                    }
+                }
+                _ => {}
+            }
+        }
+        changes
     }
 
     /// Frees memory of a graph in a node. Returns the work of the node.
@@ -100,7 +148,7 @@ impl World {
         };
         let (device, bytes) = (block.device, *size);
         self.memory.remove(address);
-        self.graphs.memory.device_mut(device)?.freed(address, bytes);
+        self.graphs.memory.device_mut(device)?.change(Change::Free(address, bytes));
         self.graphs.memory.forget(address);
         Some(())
     }

@@ -59,6 +59,7 @@ impl World {
             settle(self);
             rehearsed?;
         }
+        self.reserve_graph_memory(call, handle)?;
         self.free_leftovers(queue, handle)?;
         let is_traced = self.is_traced();
         let began = Arc::new(AtomicU64::new(0));
