@@ -233,6 +233,22 @@ driver_tests! {
 }
 
 /// M.4: a graph has kernels of two devices, and copies between them; edges order them as within one device.
+#[test]
+fn a_launch_that_records_a_destroyed_event_runs_no_node() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let (stage, mut event, mut node) = (Stage::new(driver)?, null_mut(), null_mut());
+    call!(driver.cuEventCreate(&mut event, 0))?;
+    let fill = stage.fill(&[], stage.memory, 1)?;
+    call!(driver.cuGraphAddEventRecordNode(&mut node, stage.graph, [fill].as_ptr(), 1, event))?;
+    let executable = stage.instantiate()?;
+    call!(driver.cuEventDestroy_v2(event))?;
+    answers!(driver.cuGraphLaunch(executable, stage.stream), CUDA_ERROR_INVALID_HANDLE);
+    assert_eq!(stage.word(stage.memory)?, 0);
+    stage.end(executable)
+}
+
 /// The launch on the other stream comes behind all nodes of the first, also behind those without a common end.
 #[test]
 fn launches_of_one_executable_on_two_streams_do_not_race() -> TestResult {

@@ -52,6 +52,7 @@ impl World {
         let (conditions, allocated) = (Arc::clone(&executable.conditions), executable.allocated.as_slice().into());
         self.healthy(self.engine.queue(queue).owner.context)?;
         self.check_memory(call, executable)?;
+        self.check_events(call, &plan)?;
         let others = self.queues_for(queue, handle, &plan)?;
         if self.checker.fails_calls() {
             self.add_after(queue, last.as_slice(), Work::Join)?;
