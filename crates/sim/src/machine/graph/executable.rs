@@ -1,11 +1,12 @@
 //! Executables: instantiated graphs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use warploom_engine::{Known, OpId, QueueId};
 
+use super::index::Index;
 use super::plan::{Plan, Step};
 use super::{Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
@@ -28,8 +29,7 @@ pub(crate) struct Executable {
     outline: Outline,
     /// Shared with the conditional nodes of launches in flight.
     plan: Arc<Plan>,
-    /// The steps of the nodes, but for those in bodies of conditional nodes.
-    index: HashMap<NodeHandle, u32>,
+    index: Index,
     /// Shared with the launches in flight.
     pub(crate) references: Arc<References>,
     /// The values of its conditions, shared with the launches in flight.
@@ -89,7 +89,7 @@ impl Executable {
             is_of_memory: graphs.is_of_memory(graph),
             outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
-            index: HashMap::new(),
+            index: Index::default(),
             references,
             conditions: Arc::default(),
             defaults: Arc::new([]),
@@ -106,8 +106,7 @@ impl Executable {
 
     /// Derives from its plan: the index, the default values of conditions, and the addresses of memory nodes.
     fn study(&mut self, graphs: &Graphs) {
-        let steps = self.plan.steps.iter().enumerate();
-        self.index = steps.filter_map(|(index, step)| Some((step.node?, index as u32))).collect();
+        self.index = Index::new(&self.plan);
         let mut conditions = Vec::new();
         let (mut defaults, mut balance) = (Vec::new(), BTreeMap::<u64, (u32, u32)>::new());
         self.plan.each(&mut |step| match &step.work {
@@ -170,10 +169,7 @@ impl Executable {
     }
 
     fn step(&self, node: NodeHandle) -> Option<&Step> {
-        match self.index.get(&node) {
-            Some(index) => self.plan.steps.get(*index as usize),
-            None => self.plan.step_of(node),
-        }
+        self.index.step(&self.plan, node)
     }
 
     /// The work of a node of the definition, to be changed for the launches to come.
@@ -182,12 +178,7 @@ impl Executable {
     }
 
     fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
-        let index = self.index.get(&node).copied();
-        let plan = Arc::make_mut(&mut self.plan);
-        match index {
-            Some(index) => plan.steps.get_mut(index as usize),
-            None => plan.step_of_mut(node),
-        }
+        self.index.step_mut(Arc::make_mut(&mut self.plan), node)
     }
 
     /// `true` if a node runs when the executable is launched.

@@ -15,6 +15,7 @@ mod edges;
 mod executable;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
 mod graph;
+mod index;
 mod kernel;
 mod memory;
 mod node;

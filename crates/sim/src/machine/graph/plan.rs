@@ -80,21 +80,14 @@ impl Plan {
         self.bodies.get(&step).map_or(&[], Vec::as_slice)
     }
 
-    /// A step for a node, here or in a body.
-    pub(crate) fn step_of(&self, node: NodeHandle) -> Option<&Step> {
-        self.steps
-            .iter()
-            .find(|step| step.node == Some(node))
-            .or_else(|| self.bodies.values().flatten().find_map(|body| body.step_of(node)))
+    /// The plans of the bodies of all conditional steps.
+    pub(super) fn all_bodies(&self) -> impl Iterator<Item = (u32, &[Arc<Plan>])> {
+        self.bodies.iter().map(|(step, bodies)| (*step, bodies.as_slice()))
     }
 
-    /// A step for a node, here or in a body, to be changed.
-    pub(super) fn step_of_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
-        let found = self.steps.iter().position(|step| step.node == Some(node));
-        match found {
-            Some(index) => self.steps.get_mut(index),
-            None => self.bodies.values_mut().flatten().find_map(|body| Arc::make_mut(body).step_of_mut(node)),
-        }
+    /// The plan of a body of a conditional step, to be changed.
+    pub(super) fn body_mut(&mut self, step: u32, body: usize) -> Option<&mut Plan> {
+        self.bodies.get_mut(&step)?.get_mut(body).map(Arc::make_mut)
     }
 
     /// The steps with the plans inside them, outer ones first.

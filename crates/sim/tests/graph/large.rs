@@ -1,0 +1,119 @@
+//! Large graphs: calls take as long per node as in small ones.
+
+use std::mem::ManuallyDrop;
+use std::ptr::null_mut;
+use std::time::{Duration, Instant};
+
+use warploom_sim::Mode;
+use warploom_sim::topology::Topology;
+use warploom_testkit::driver::Driver;
+use warploom_testkit::sys::types::*;
+use warploom_testkit::{TestResult, call, open};
+
+use crate::conditions::{bodies, conditional};
+use crate::support::{Executable, Graph, Stage, zeroed};
+
+const SMALL: usize = 1500;
+/// The large graph has so many times the nodes.
+const TIMES: usize = 8;
+/// It may take so many times as long at most; a time that grows with the square of the size is 64 times as long.
+const MOST: u32 = 24;
+
+/// Fails if the work for a graph takes much longer per node in a large graph.
+fn assert_linear(work: impl Fn(&Stage<'_>, usize) -> TestResult<Duration>) -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let stage = Stage::new(&driver)?;
+    let shortest = |size| -> TestResult<_> {
+        let times = (0..3).map(|_| work(&stage, size)).collect::<TestResult<Vec<_>>>()?;
+        Ok(times.into_iter().min().unwrap_or_default())
+    };
+    let (small, large) = (shortest(SMALL)?, shortest(SMALL * TIMES)?);
+    assert!(large < small * MOST, "{large:?} for {TIMES} times as many nodes; {small:?} for {SMALL}");
+    Ok(())
+}
+
+fn time(work: impl FnOnce() -> TestResult) -> TestResult<Duration> {
+    let begun = Instant::now();
+    work()?;
+    Ok(begun.elapsed())
+}
+
+fn update(driver: &Driver, executable: &Executable<'_>, graph: &Graph<'_>) -> TestResult {
+    let mut info: CUgraphExecUpdateResultInfo = zeroed();
+    Ok(call!(driver.cuGraphExecUpdate_v2(executable.raw, graph.raw, &mut info))?)
+}
+
+#[test]
+fn nodes_of_a_large_executable_change_quickly() -> TestResult {
+    assert_linear(|stage, size| {
+        let (driver, graph) = (stage.driver, stage.graph()?);
+        let fills = (0..size).map(|_| graph.fill(&stage.fill(0, 1, 4), stage.context(), &[]));
+        let fills = fills.collect::<TestResult<Vec<_>>>()?;
+        let executable = graph.instantiate()?;
+        let mut params: CUgraphNodeParams = zeroed();
+        params.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET;
+        params.__bindgen_anon_1.memset = CUDA_MEMSET_NODE_PARAMS_v2 {
+            dst: stage.memory,
+            pitch: 0,
+            value: 2,
+            elementSize: 1,
+            width: 4,
+            height: 1,
+            ctx: stage.context(),
+        };
+        time(|| {
+            for fill in fills {
+                call!(driver.cuGraphExecNodeSetParams(executable.raw, fill, &mut params))?;
+            }
+            Ok(())
+        })
+    })
+}
+
+#[test]
+fn children_of_a_large_executable_change_quickly() -> TestResult {
+    assert_linear(|stage, size| {
+        let (driver, graph, inner) = (stage.driver, stage.graph()?, stage.graph()?);
+        inner.fill(&stage.fill(0, 1, 4), stage.context(), &[])?;
+        let children = (0..size).map(|_| graph.child(inner.raw, &[])).collect::<TestResult<Vec<_>>>()?;
+        let executable = graph.instantiate()?;
+        time(|| {
+            for child in children {
+                call!(driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, inner.raw))?;
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Empty nodes are no steps of a launch.
+#[test]
+fn large_graphs_with_empty_nodes_update_quickly() -> TestResult {
+    assert_linear(|stage, size| {
+        let graph = stage.graph()?;
+        for _ in 0..size {
+            graph.fill(&stage.fill(0, 1, 4), stage.context(), &[])?;
+            graph.empty(&[])?;
+        }
+        let executable = graph.instantiate()?;
+        time(|| update(stage.driver, &executable, &graph))
+    })
+}
+
+#[test]
+fn large_bodies_update_quickly() -> TestResult {
+    assert_linear(|stage, size| {
+        let (driver, graph, context) = (stage.driver, stage.graph()?, stage.context());
+        let (mut handle, mut node) = (0, null_mut());
+        call!(driver.cuGraphConditionalHandleCreate(&mut handle, graph.raw, context, 0, 1))?;
+        let mut params = conditional(handle, CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF, 1, context);
+        call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut params))?;
+        // The body belongs to its node.
+        let body = ManuallyDrop::new(Graph { driver, raw: bodies(&params)[0] });
+        for _ in 0..size {
+            body.fill(&stage.fill(0, 1, 4), context, &[])?;
+        }
+        let executable = graph.instantiate()?;
+        time(|| update(driver, &executable, &graph))
+    })
+}
