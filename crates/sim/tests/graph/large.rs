@@ -117,3 +117,17 @@ fn large_bodies_update_quickly() -> TestResult {
         time(|| update(driver, &executable, &graph))
     })
 }
+
+/// Each empty node waits for one more fill, and all of them for those before.
+#[test]
+fn a_long_chain_of_empty_nodes_is_instantiated_quickly() -> TestResult {
+    assert_linear(|stage, size| {
+        let graph = stage.graph()?;
+        let mut last = graph.empty(&[])?;
+        for _ in 0..size {
+            let fill = graph.fill(&stage.fill(0, 1, 4), stage.context(), &[])?;
+            last = graph.empty(&[last, fill])?;
+        }
+        time(|| graph.instantiate().map(drop))
+    })
+}
