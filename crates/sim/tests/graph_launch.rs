@@ -11,7 +11,7 @@ use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::trace::{Activity, Trace};
 use warploom_sim::{Checks, Finding, FindingKind, HostOrder, Machine, Mode, Order};
-use warploom_testkit::driver::Driver;
+use warploom_testkit::driver::{Driver, Error};
 use warploom_testkit::sys::types::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction,
     CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult, CUstream, CUstreamCaptureMode,
@@ -384,6 +384,60 @@ fn threads_that_share_a_graph_without_an_order_are_found() -> TestResult {
         assert_eq!(races.len(), usize::from(!is_handed_over), "{races:?}");
         assert!(races.iter().all(|race| race.to_string().contains("graph race: cuGraphAddEmptyNode")), "{races:?}");
         call!(driver.cuGraphDestroy(graph))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn graphs_that_another_thread_changes_are_not_copied_or_used_for_updates() -> TestResult {
+    type Use = fn(&Driver, CUgraph, [CUgraph; 2], CUgraphExec, CUgraphNode) -> Result<(), Error>;
+    let uses: [(&str, Use); 4] = [
+        ("cuGraphExecUpdate", |driver, graph, _, executable, _| {
+            call!(driver.cuGraphExecUpdate_v2(executable, graph, null_mut()))
+        }),
+        ("cuGraphExecChildGraphNodeSetParams", |driver, _, [inner, _], executable, child| {
+            call!(driver.cuGraphExecChildGraphNodeSetParams(executable, child, inner))
+        }),
+        ("cuGraphAddChildGraphNode", |driver, _, [inner, other], _, _| {
+            let mut node = null_mut();
+            call!(driver.cuGraphAddChildGraphNode(&mut node, other, null(), 0, inner))
+        }),
+        ("cuGraphConditionalHandleCreate", |driver, _, [inner, _], _, _| {
+            let (mut handle, mut context) = (0, null_mut());
+            call!(driver.cuCtxGetCurrent(&mut context))?;
+            call!(driver.cuGraphConditionalHandleCreate(&mut handle, inner, context, 0, 0))
+        }),
+    ];
+    for (name, used) in uses {
+        let checks = Checks::report().host_order(HostOrder::HandOvers);
+        let machine = Machine::builder().checks(checks).start()?;
+        let driver = Driver::open(&machine)?;
+        driver.initialize()?;
+        let _primary = Primary::of(&driver, 0)?;
+        let (mut graphs, mut child, mut executable) = ([null_mut(); 3], null_mut(), null_mut());
+        for graph in &mut graphs {
+            call!(driver.cuGraphCreate(graph, 0))?;
+        }
+        let [graph, inner, other] = graphs;
+        call!(driver.cuGraphAddChildGraphNode(&mut child, graph, null(), 0, inner))?;
+        call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph, 0))?;
+        let addresses = [graph, inner].map(|graph| graph.addr());
+        let changed = std::thread::scope(|scope| {
+            let change = || {
+                addresses.into_iter().try_for_each(|address| {
+                    let (mut node, graph) = (null_mut(), std::ptr::without_provenance_mut(address));
+                    call!(driver.cuGraphAddEmptyNode(&mut node, graph, null(), 0))?;
+                    call!(driver.cuGraphDestroyNode(node))
+                })
+            };
+            scope.spawn(change).join().map_err(|_| "the thread panicked")
+        })?;
+        changed?;
+        let races = || machine.findings().iter().filter(|finding| is_graph_race(finding)).count();
+        let before = races();
+        used(&driver, graph, [inner, other], executable, child)?;
+        assert_eq!(races() - before, 1, "{name}: {:#?}", machine.findings());
+        call!(driver.cuGraphExecDestroy(executable))?;
     }
     Ok(())
 }

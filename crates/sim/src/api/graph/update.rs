@@ -55,6 +55,7 @@ fn update(
     let mut world = call.world();
     let handle = named_executable(call, &world, raw)?;
     let graph = named(call, &world, graph)?;
+    world.graph_is_read(graph);
     let graphs = world.graphs();
     let executable = graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
     let nothing = CUgraphExecUpdateResultInfo {
@@ -239,6 +240,7 @@ fn update_child(
     node: NodeHandle,
     child: GraphHandle,
 ) -> Status {
+    world.graph_is_read(child);
     let graphs = world.graphs();
     let executable = graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
     if executable.outline().kind_of(node) != Some(CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH) {
