@@ -1,7 +1,7 @@
 //! Large graphs: calls take as long per node as in small ones.
 
 use std::mem::ManuallyDrop;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
 use warploom_sim::Mode;
@@ -157,4 +157,22 @@ fn many_allocations_are_added_quickly() -> TestResult {
         })?;
     }
     Ok(())
+}
+
+/// A launch frees the memory that the one before has left.
+#[test]
+fn much_memory_is_freed_at_a_launch_quickly() -> TestResult {
+    assert_linear(|stage, size| {
+        let (driver, graph, mut node, mut raw) = (stage.driver, stage.graph()?, null_mut(), null_mut());
+        for _ in 0..size {
+            let mut params = allocation(512);
+            call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null(), 0, &mut params))?;
+        }
+        call!(driver.cuGraphInstantiateWithFlags(&mut raw, graph.raw, 1))?;
+        call!(driver.cuGraphLaunch(raw, null_mut()))?;
+        call!(driver.cuCtxSynchronize())?;
+        let elapsed = time(|| Ok(call!(driver.cuGraphLaunch(raw, null_mut()))?))?;
+        call!(driver.cuGraphExecDestroy(raw))?;
+        Ok(elapsed)
+    })
 }

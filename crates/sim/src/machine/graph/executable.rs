@@ -36,9 +36,9 @@ pub(crate) struct Executable {
     pub(crate) conditions: Arc<Conditions>,
     /// The conditions that a launch sets to their defaults.
     pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
-    /// The addresses of memory that its nodes allocate.
+    /// The addresses of memory that its nodes allocate, sorted.
     pub(crate) allocated: Vec<u64>,
-    /// Allocated addresses that none of its nodes frees.
+    /// Allocated addresses that none of its nodes frees, sorted.
     pub(crate) unfreed: Vec<u64>,
     /// The addresses that its nodes free and none of them allocates.
     pub(crate) foreign_frees: Vec<u64>,

@@ -64,8 +64,11 @@ impl World {
     pub(super) fn fault_of_memory(&self, launch: &Launch, op: &MemoryOp) -> Option<CUresult> {
         let [to, from] = op.addresses();
         let is_own = |address: u64| {
+            let granule = address / GRANULE;
+            let next = launch.allocated.partition_point(|own| own / GRANULE < granule);
             let base = self.graphs.memory.base_of(address);
-            launch.allocated.iter().any(|own| Some(*own) == base || own / GRANULE == address / GRANULE)
+            launch.allocated.get(next).is_some_and(|own| own / GRANULE == granule)
+                || base.is_some_and(|base| launch.allocated.binary_search(&base).is_ok())
         };
         let is_missing = |address: u64| self.graphs.memory.is_unmapped(address) && !is_own(address);
         let is_fill = from.is_none();
@@ -157,7 +160,7 @@ impl World {
     pub(super) fn check_memory(&self, call: &Call<'_>, executable: &Executable) -> Status {
         let is_there = |address: &&u64| self.memory.at(**address).is_some();
         let frees_leftovers = executable.flags & AUTO_FREE != 0;
-        let is_leftover = |address: &&u64| frees_leftovers && executable.unfreed.contains(*address);
+        let is_leftover = |address: &&u64| frees_leftovers && executable.unfreed.binary_search(address).is_ok();
         if let Some(address) = executable.allocated.iter().find(|address| is_there(address) && !is_leftover(address)) {
             let reason = format!("memory that the graph allocates, at {address:#x}, is not free yet");
             return Err(call.refuse(INVALID_VALUE, reason));
