@@ -80,7 +80,8 @@ impl NodeWork {
     pub(crate) fn obstacle(&self, old: &NodeWork, flags: u64) -> Option<Change> {
         match (old, self) {
             (NodeWork::Kernel(old), NodeWork::Kernel(new)) => {
-                let priority = flags & USE_NODE_PRIORITY != 0 && old.attributes.priority != new.attributes.priority;
+                let [before, now] = [old, new].map(|kernel| kernel.attributes.priority.unwrap_or_default());
+                let priority = flags & USE_NODE_PRIORITY != 0 && before != now;
                 if old.call.context != new.call.context {
                     Some(Change::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)
                 } else if old.call.shape.cooperative != new.call.shape.cooperative || priority {
