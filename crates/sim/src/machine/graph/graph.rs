@@ -134,14 +134,10 @@ impl Graphs {
                 after.dependencies.retain(|edge| edge.node != handle);
             }
         }
+        self.free_condition(&node.work);
         let graph = self.graphs.get_mut(node.graph)?;
         graph.nodes[node.place as usize] = None;
         graph.empty += 1;
-        if let NodeWork::Conditional(work) = &node.work
-            && let Some(condition) = self.conditions.get_mut(work.condition)
-        {
-            condition.node = None;
-        }
         if graph.empty > graph.nodes.len() / 2 {
             graph.nodes.retain(Option::is_some);
             graph.empty = 0;
@@ -152,6 +148,15 @@ impl Graphs {
             }
         }
         Some(node)
+    }
+
+    /// Lets another node depend on the condition of a node that is gone, if the condition is still there.
+    fn free_condition(&mut self, work: &NodeWork) {
+        if let NodeWork::Conditional(work) = work
+            && let Some(condition) = self.conditions.get_mut(work.condition)
+        {
+            condition.node = None;
+        }
     }
 
     /// `true` if a node belongs to a graph.
@@ -196,9 +201,12 @@ impl Graphs {
             for condition in found.conditions {
                 self.conditions.remove(condition);
             }
-            works.extend(
-                found.nodes.into_iter().flatten().filter_map(|node| self.nodes.remove(node)).map(|node| node.work),
-            );
+            for node in found.nodes.into_iter().flatten() {
+                if let Some(node) = self.nodes.remove(node) {
+                    self.free_condition(&node.work);
+                    works.push(node.work);
+                }
+            }
         }
         (works, references)
     }
