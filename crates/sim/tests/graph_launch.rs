@@ -388,6 +388,35 @@ fn threads_that_share_a_graph_without_an_order_are_found() -> TestResult {
     Ok(())
 }
 
+/// The nodes of the graph that an executable was updated with are those to correct.
+#[test]
+fn a_race_of_an_updated_executable_names_the_nodes_of_the_update() -> TestResult {
+    let machine = Machine::builder().checks(Checks::report()).start()?;
+    let driver = &Driver::open(&machine)?;
+    driver.initialize()?;
+    let _primary = Primary::of(driver, 0)?;
+    let (stage, other, mut first) = (Stage::new(driver)?, Stage::new(driver)?, null_mut());
+    // The nodes of the other graph begin with number 1.
+    call!(driver.cuGraphAddEmptyNode(&mut first, other.graph, null(), 0))?;
+    call!(driver.cuGraphDestroyNode(first))?;
+    for place in [0, 64] {
+        stage.fill(&[], stage.memory + place, 1)?;
+        other.fill(&[], other.memory, 1)?;
+    }
+    let executable = stage.instantiate()?;
+    call!(driver.cuGraphExecUpdate_v2(executable, other.graph, null_mut()))?;
+    call!(driver.cuGraphLaunch(executable, stage.stream))?;
+    call!(driver.cuStreamSynchronize(stage.stream))?;
+    let findings = machine.findings();
+    let [Finding { kind: FindingKind::Race { first, second, .. }, .. }] = findings.as_slice() else {
+        panic!("{findings:#?}")
+    };
+    let nodes = [first, second].map(|operation| operation.node.as_ref().map(|node| node.node));
+    assert_eq!(nodes, [Some(1), Some(2)]);
+    call!(driver.cuGraphDestroy(other.graph))?;
+    stage.end(executable)
+}
+
 #[test]
 fn graphs_that_another_thread_changes_are_not_copied_or_used_for_updates() -> TestResult {
     type Use = fn(&Driver, CUgraph, [CUgraph; 2], CUgraphExec, CUgraphNode) -> Result<(), Error>;

@@ -124,8 +124,9 @@ fn absent(call: &Call<'_>) -> CUresult {
 }
 
 fn replace(world: &mut Guard<'_>, handle: ExecutableHandle, node: NodeHandle, work: NodeWork) {
-    if let Some(found) = world.graphs_mut().executables.get_mut(handle) {
-        found.take_over(vec![(node, work)]);
+    let found = world.graphs_mut().executables.get_mut(handle);
+    if let Some(old) = found.and_then(|found| found.work_mut(node)) {
+        *old = work;
     }
 }
 

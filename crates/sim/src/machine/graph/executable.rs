@@ -8,6 +8,7 @@ use warploom_engine::{Known, OpId, QueueId};
 
 use super::index::Index;
 use super::plan::{Plan, Step};
+use super::update::NewWork;
 use super::{Condition, Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::conditions::Conditions;
@@ -131,9 +132,9 @@ impl Executable {
     }
 
     /// Takes over other work for some of its nodes, also other conditions and memory.
-    pub(crate) fn take_over_part(&mut self, works: Vec<(NodeHandle, NodeWork)>, all: &Objects<Condition>) {
-        let changes_more =
-            works.iter().any(|(_, work)| work.is_of_memory() || matches!(work, NodeWork::Conditional(_)));
+    pub(crate) fn take_over_part(&mut self, works: Vec<NewWork>, all: &Objects<Condition>) {
+        let is_more = |work: &NodeWork| work.is_of_memory() || matches!(work, NodeWork::Conditional(_));
+        let changes_more = works.iter().any(|new| is_more(&new.work));
         self.take_over(works);
         if changes_more {
             self.study(all);
@@ -151,7 +152,7 @@ impl Executable {
 
     /// Takes over other work for its nodes, and the rest from an executable of the graph that has this work.
     /// Returns the old references.
-    pub(crate) fn renew(&mut self, works: Vec<(NodeHandle, NodeWork)>, other: Executable) -> Arc<References> {
+    pub(crate) fn renew(&mut self, works: Vec<NewWork>, other: Executable) -> Arc<References> {
         self.take_over(works);
         (self.conditions, self.defaults, self.allocated) = (other.conditions, other.defaults, other.allocated);
         (self.unfreed, self.foreign_frees) = (other.unfreed, other.foreign_frees);
@@ -187,7 +188,7 @@ impl Executable {
         self.step_mut(node).map(|step| &mut step.work)
     }
 
-    fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
+    pub(super) fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
         self.index.step_mut(Arc::make_mut(&mut self.plan), node)
     }
 
