@@ -11,7 +11,7 @@ use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::trace::{Activity, Trace};
 use warploom_sim::{Checks, Finding, FindingKind, HostOrder, Machine, Mode, Order};
-use warploom_testkit::driver::Driver;
+use warploom_testkit::driver::{Driver, Error};
 use warploom_testkit::sys::types::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction,
     CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult, CUstream, CUstreamCaptureMode,
@@ -234,6 +234,48 @@ driver_tests! {
 
 /// M.4: a graph has kernels of two devices, and copies between them; edges order them as within one device.
 #[test]
+fn a_launch_that_records_a_destroyed_event_runs_no_node() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let (stage, mut event, mut node) = (Stage::new(driver)?, null_mut(), null_mut());
+    call!(driver.cuEventCreate(&mut event, 0))?;
+    let fill = stage.fill(&[], stage.memory, 1)?;
+    call!(driver.cuGraphAddEventRecordNode(&mut node, stage.graph, [fill].as_ptr(), 1, event))?;
+    let executable = stage.instantiate()?;
+    call!(driver.cuEventDestroy_v2(event))?;
+    answers!(driver.cuGraphLaunch(executable, stage.stream), CUDA_ERROR_INVALID_HANDLE);
+    assert_eq!(stage.word(stage.memory)?, 0);
+    stage.end(executable)
+}
+
+/// The launch on the other stream comes behind all nodes of the first, also behind those without a common end.
+#[test]
+fn launches_of_one_executable_on_two_streams_do_not_race() -> TestResult {
+    let machine = Machine::builder().checks(Checks::report()).start()?;
+    let driver = &Driver::open(&machine)?;
+    driver.initialize()?;
+    let _primary = Primary::of(driver, 0)?;
+    let stage = Stage::new(driver)?;
+    let root = stage.fill(&[], stage.memory, 1)?;
+    for place in [1, 2] {
+        stage.copy(&[root], stage.memory, stage.memory + 64 * place)?;
+    }
+    let executable = stage.instantiate()?;
+    let mut other = null_mut();
+    call!(driver.cuStreamCreate(&mut other, 1))?;
+    for stream in [stage.stream, other, stage.stream] {
+        call!(driver.cuGraphLaunch(executable, stream))?;
+    }
+    // The streams are behind the launches on the other, too.
+    call!(driver.cuMemsetD32Async(stage.memory + 64, 2, 1, stage.stream))?;
+    call!(driver.cuStreamSynchronize(stage.stream))?;
+    assert!(machine.findings().is_empty(), "{:#?}", machine.findings());
+    call!(driver.cuStreamDestroy_v2(other))?;
+    stage.end(executable)
+}
+
+#[test]
 fn nodes_of_several_devices_are_ordered_by_their_edges() -> TestResult {
     for mode in modes(4) {
         let (machine, driver) = open(Topology::preset("dgx-h100")?, mode)?;
@@ -342,6 +384,89 @@ fn threads_that_share_a_graph_without_an_order_are_found() -> TestResult {
         assert_eq!(races.len(), usize::from(!is_handed_over), "{races:?}");
         assert!(races.iter().all(|race| race.to_string().contains("graph race: cuGraphAddEmptyNode")), "{races:?}");
         call!(driver.cuGraphDestroy(graph))?;
+    }
+    Ok(())
+}
+
+/// The nodes of the graph that an executable was updated with are those to correct.
+#[test]
+fn a_race_of_an_updated_executable_names_the_nodes_of_the_update() -> TestResult {
+    let machine = Machine::builder().checks(Checks::report()).start()?;
+    let driver = &Driver::open(&machine)?;
+    driver.initialize()?;
+    let _primary = Primary::of(driver, 0)?;
+    let (stage, other, mut first) = (Stage::new(driver)?, Stage::new(driver)?, null_mut());
+    // The nodes of the other graph begin with number 1.
+    call!(driver.cuGraphAddEmptyNode(&mut first, other.graph, null(), 0))?;
+    call!(driver.cuGraphDestroyNode(first))?;
+    for place in [0, 64] {
+        stage.fill(&[], stage.memory + place, 1)?;
+        other.fill(&[], other.memory, 1)?;
+    }
+    let executable = stage.instantiate()?;
+    call!(driver.cuGraphExecUpdate_v2(executable, other.graph, null_mut()))?;
+    call!(driver.cuGraphLaunch(executable, stage.stream))?;
+    call!(driver.cuStreamSynchronize(stage.stream))?;
+    let findings = machine.findings();
+    let [Finding { kind: FindingKind::Race { first, second, .. }, .. }] = findings.as_slice() else {
+        panic!("{findings:#?}")
+    };
+    let nodes = [first, second].map(|operation| operation.node.as_ref().map(|node| node.node));
+    assert_eq!(nodes, [Some(1), Some(2)]);
+    call!(driver.cuGraphDestroy(other.graph))?;
+    stage.end(executable)
+}
+
+#[test]
+fn graphs_that_another_thread_changes_are_not_copied_or_used_for_updates() -> TestResult {
+    type Use = fn(&Driver, CUgraph, [CUgraph; 2], CUgraphExec, CUgraphNode) -> Result<(), Error>;
+    let uses: [(&str, Use); 4] = [
+        ("cuGraphExecUpdate", |driver, graph, _, executable, _| {
+            call!(driver.cuGraphExecUpdate_v2(executable, graph, null_mut()))
+        }),
+        ("cuGraphExecChildGraphNodeSetParams", |driver, _, [inner, _], executable, child| {
+            call!(driver.cuGraphExecChildGraphNodeSetParams(executable, child, inner))
+        }),
+        ("cuGraphAddChildGraphNode", |driver, _, [inner, other], _, _| {
+            let mut node = null_mut();
+            call!(driver.cuGraphAddChildGraphNode(&mut node, other, null(), 0, inner))
+        }),
+        ("cuGraphConditionalHandleCreate", |driver, _, [inner, _], _, _| {
+            let (mut handle, mut context) = (0, null_mut());
+            call!(driver.cuCtxGetCurrent(&mut context))?;
+            call!(driver.cuGraphConditionalHandleCreate(&mut handle, inner, context, 0, 0))
+        }),
+    ];
+    for (name, used) in uses {
+        let checks = Checks::report().host_order(HostOrder::HandOvers);
+        let machine = Machine::builder().checks(checks).start()?;
+        let driver = Driver::open(&machine)?;
+        driver.initialize()?;
+        let _primary = Primary::of(&driver, 0)?;
+        let (mut graphs, mut child, mut executable) = ([null_mut(); 3], null_mut(), null_mut());
+        for graph in &mut graphs {
+            call!(driver.cuGraphCreate(graph, 0))?;
+        }
+        let [graph, inner, other] = graphs;
+        call!(driver.cuGraphAddChildGraphNode(&mut child, graph, null(), 0, inner))?;
+        call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph, 0))?;
+        let addresses = [graph, inner].map(|graph| graph.addr());
+        let changed = std::thread::scope(|scope| {
+            let change = || {
+                addresses.into_iter().try_for_each(|address| {
+                    let (mut node, graph) = (null_mut(), std::ptr::without_provenance_mut(address));
+                    call!(driver.cuGraphAddEmptyNode(&mut node, graph, null(), 0))?;
+                    call!(driver.cuGraphDestroyNode(node))
+                })
+            };
+            scope.spawn(change).join().map_err(|_| "the thread panicked")
+        })?;
+        changed?;
+        let races = || machine.findings().iter().filter(|finding| is_graph_race(finding)).count();
+        let before = races();
+        used(&driver, graph, [inner, other], executable, child)?;
+        assert_eq!(races() - before, 1, "{name}: {:#?}", machine.findings());
+        call!(driver.cuGraphExecDestroy(executable))?;
     }
     Ok(())
 }

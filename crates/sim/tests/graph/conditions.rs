@@ -3,8 +3,10 @@
 
 use std::ptr::null_mut;
 
+use warploom_sim::Mode;
+use warploom_sim::topology::Topology;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{answers, call, code_of, driver_tests};
+use warploom_testkit::{TestResult, answers, call, code_of, driver_tests, open};
 
 use crate::support::{Stage, zeroed};
 
@@ -121,4 +123,30 @@ driver_tests! {
             call!(driver.cuGraphDestroyNode(node))?;
         }
     }
+}
+
+/// The inner node goes with the body that it is in; its condition belongs to the outer graph and stays.
+#[test]
+fn a_condition_is_free_again_when_its_node_is_gone() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let driver = &driver;
+    let stage = Stage::new(driver)?;
+    let (graph, context, mut handles) = (stage.graph()?, stage.context(), [0; 2]);
+    for handle in &mut handles {
+        call!(driver.cuGraphConditionalHandleCreate(handle, graph.raw, context, 0, 0))?;
+    }
+    let add = |graph: CUgraph, handle| {
+        let (mut node, mut params) = (null_mut(), conditional(handle, IF, 1, context));
+        let added = call!(driver.cuGraphAddNode_v2(&mut node, graph, null_mut(), null_mut(), 0, &mut params));
+        added.map(|()| (node, bodies(&params)[0]))
+    };
+    for _ in 0..2 {
+        let (outer, body) = add(graph.raw, handles[0])?;
+        add(body, handles[1])?;
+        let answer = add(graph.raw, handles[1]).map(drop);
+        assert_eq!(code_of(answer), CUresult::CUDA_ERROR_INVALID_VALUE);
+        call!(driver.cuGraphDestroyNode(outer))?;
+    }
+    add(graph.raw, handles[1])?;
+    Ok(())
 }

@@ -378,3 +378,104 @@ fn a_node_without_its_memory_is_a_fault() -> TestResult {
     }
     Ok(())
 }
+
+/// Moves a graph into a child graph node of another.
+fn move_into(graph: &Graph<'_>, inner: Graph<'_>) -> TestResult<CUgraphNode> {
+    let (driver, mut node, mut moved): (_, _, CUgraphNodeParams) = (graph.driver, null_mut(), zeroed());
+    moved.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
+    moved.__bindgen_anon_1.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
+        graph: inner.raw,
+        ownership: CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
+    };
+    call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null(), null(), 0, &mut moved))?;
+    std::mem::forget(inner);
+    Ok(node)
+}
+
+/// An executable has the addresses of a graph that updates a child graph node, and gives up those before.
+#[test]
+fn an_update_of_a_child_graph_replaces_its_addresses() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let driver = &driver;
+    let stage = Stage::new(driver)?;
+    let (graph, inner, other) = (stage.graph()?, stage.graph()?, stage.graph()?);
+    let (first, _) = allocate(&stage, &inner, 7)?;
+    let (second, _) = allocate(&stage, &other, 9)?;
+    let child = move_into(&graph, inner)?;
+    let executable = graph.instantiate()?;
+    call!(driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, other.raw))?;
+    drop((graph, other));
+    assert_eq!(next_address(&stage)?, first);
+    executable.run()?;
+    assert_eq!(byte(driver, second), Ok(9));
+    answers!(driver.cuGraphLaunch(executable.raw, null_mut()), CUDA_ERROR_INVALID_VALUE);
+    call!(driver.cuMemFree_v2(second))?;
+    executable.run()?;
+    call!(driver.cuMemFree_v2(second))?;
+    drop(executable);
+    let (graph, later) = (stage.graph()?, stage.graph()?);
+    assert_eq!((allocate(&stage, &graph, 0)?.0, allocate(&stage, &later, 0)?.0), (first, second));
+    Ok(())
+}
+
+/// The body that runs depends on the condition of the graph that updated the child graph node.
+#[test]
+fn an_update_of_a_child_graph_replaces_its_conditions() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let driver = &driver;
+    let stage = Stage::new(driver)?;
+    let with_body = |value| -> TestResult<_> {
+        let (graph, mut handle, mut node) = (stage.graph()?, 0, null_mut());
+        call!(driver.cuGraphConditionalHandleCreate(&mut handle, graph.raw, stage.context(), 1, 1))?;
+        let kind = CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF;
+        let mut params = crate::conditions::conditional(handle, kind, 1, stage.context());
+        call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null(), null(), 0, &mut params))?;
+        let body = std::mem::ManuallyDrop::new(Graph { driver, raw: crate::conditions::bodies(&params)[0] });
+        body.fill(&stage.fill(0, value, 4), stage.context(), &[])?;
+        Ok(graph)
+    };
+    let (graph, other) = (stage.graph()?, with_body(2)?);
+    let child = move_into(&graph, with_body(1)?)?;
+    let executable = graph.instantiate()?;
+    executable.run()?;
+    assert_eq!(stage.words::<1>()?, [0x0101_0101]);
+    call!(driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, other.raw))?;
+    executable.run()?;
+    assert_eq!(stage.words::<1>()?, [0x0202_0202]);
+    Ok(())
+}
+
+/// A launch that needs more memory than there is runs no node and leaves nothing allocated, so that a later one
+/// succeeds.
+#[test]
+fn a_launch_without_enough_memory_changes_nothing() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let driver = &driver;
+    let stage = Stage::new(driver)?;
+    let (graph, mut available, mut total, mut large) = (stage.graph()?, 0, 0, 0);
+    call!(driver.cuMemGetInfo_v2(&mut available, &mut total))?;
+    call!(driver.cuMemAlloc_v2(&mut large, available / 10 * 5))?;
+    let mut last = graph.fill(&stage.fill(0, 1, 4), stage.context(), &[])?;
+    let mut addresses = [0; 2];
+    for address in &mut addresses {
+        let mut params = allocation(available / 10 * 3);
+        call!(driver.cuGraphAddMemAllocNode(&mut last, graph.raw, [last].as_ptr(), 1, &mut params))?;
+        *address = params.dptr;
+    }
+    for address in addresses {
+        call!(driver.cuGraphAddMemFreeNode(&mut last, graph.raw, [last].as_ptr(), 1, address))?;
+    }
+    let (executable, mut reserved) = (graph.instantiate()?, 1_u64);
+    for _ in 0..2 {
+        answers!(driver.cuGraphLaunch(executable.raw, null_mut()), CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    call!(driver.cuCtxSynchronize())?;
+    assert_eq!(stage.words::<1>()?, [0]);
+    let attribute = CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT;
+    call!(driver.cuDeviceGetGraphMemAttribute(0, attribute, (&raw mut reserved).cast()))?;
+    assert_eq!(reserved, 0);
+    call!(driver.cuMemFree_v2(large))?;
+    executable.run()?;
+    assert_eq!(stage.words::<1>()?, [0x0101_0101]);
+    Ok(())
+}

@@ -193,8 +193,12 @@ impl<'d> Graph<'d> {
     }
 
     pub(crate) fn instantiate(&self) -> TestResult<Executable<'d>> {
+        self.instantiate_with(0)
+    }
+
+    pub(crate) fn instantiate_with(&self, flags: u64) -> TestResult<Executable<'d>> {
         let (driver, mut raw) = (self.driver, null_mut());
-        call!(driver.cuGraphInstantiateWithFlags(&mut raw, self.raw, 0))?;
+        call!(driver.cuGraphInstantiateWithFlags(&mut raw, self.raw, flags))?;
         Ok(Executable { driver, raw })
     }
 }

@@ -170,6 +170,33 @@ driver_tests! {
         assert_eq!(update(driver, &executable, &other), (ATTRIBUTES, node));
     }
 
+    /// They are compared as they were requested, before they are clamped to the device's range.
+    fn an_executable_with_priorities_of_nodes_keeps_them(driver) {
+        let stage = Stage::new(driver)?;
+        let with = |priority: Option<i32>| {
+            let graph = stage.graph()?;
+            let node = graph.kernel(&stage.launch(c"nothing", &mut [])?, &[])?;
+            if let Some(priority) = priority {
+                let value = CUlaunchAttributeValue { priority };
+                let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
+                call!(driver.cuGraphKernelNodeSetAttribute(node, id, &value))?;
+            }
+            Ok::<_, Box<dyn std::error::Error>>((graph, node))
+        };
+        for (first, second, is_same) in [
+            (None, Some(0), true),
+            (Some(0), None, true),
+            (Some(-2), Some(-2), true),
+            (None, Some(-2), false),
+            (Some(-5), Some(-100), false),
+        ] {
+            let ((graph, _), (other, node)) = (with(first)?, with(second)?);
+            let executable = graph.instantiate_with(8)?;
+            let expected = if is_same { (SUCCESS, null_mut()) } else { (ATTRIBUTES, node) };
+            assert_eq!(update(driver, &executable, &other), expected, "{first:?} and {second:?}");
+        }
+    }
+
     fn graphs_inside_graphs_are_compared_and_updated(driver) {
         let stage = Stage::new(driver)?;
         let context = stage.context();

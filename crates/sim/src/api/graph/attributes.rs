@@ -50,7 +50,7 @@ pub(crate) fn cuGraphKernelNodeGetAttribute(
         Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
             value.part().write(set.cluster_policy.unwrap_or(0))
         }
-        Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => value.part().write(set.priority.unwrap_or(unset.priority)),
+        Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => value.part().write(clamp(set.priority.unwrap_or(unset.priority))),
         Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => value.part().write(set.domains.unwrap_or(unset.domains)),
         Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => value.part().write(set.domain.unwrap_or(unset.domain)),
         Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => value.part().write(set.carveout.unwrap_or(0)),
@@ -85,7 +85,7 @@ pub(crate) fn cuGraphKernelNodeSetAttribute(
             check_policy(call, policy)?;
             set.cluster_policy = Some(policy);
         }
-        Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => set.priority = Some(clamp(value.part().read()?)),
+        Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => set.priority = Some(value.part().read()?),
         Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => {
             set.domains = Some(checked_domains(call, device, value.part().read()?)?);
         }

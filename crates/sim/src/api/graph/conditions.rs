@@ -34,6 +34,7 @@ pub(crate) fn cuGraphConditionalHandleCreate(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     context_of(call, &world, context.address())?;
+    world.graph_changes(graph);
     let condition = Condition { graph, default, is_reset_at_launch: flags == ASSIGN_DEFAULT, node: None };
     let handle = world.graphs_mut().conditions.insert(condition);
     let handle = handle.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many conditions as handles"))?;

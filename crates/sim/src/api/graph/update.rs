@@ -55,6 +55,7 @@ fn update(
     let mut world = call.world();
     let handle = named_executable(call, &world, raw)?;
     let graph = named(call, &world, graph)?;
+    world.graph_is_read(graph);
     let graphs = world.graphs();
     let executable = graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
     let nothing = CUgraphExecUpdateResultInfo {
@@ -123,8 +124,9 @@ fn absent(call: &Call<'_>) -> CUresult {
 }
 
 fn replace(world: &mut Guard<'_>, handle: ExecutableHandle, node: NodeHandle, work: NodeWork) {
-    if let Some(found) = world.graphs_mut().executables.get_mut(handle) {
-        found.take_over(vec![(node, work)]);
+    let found = world.graphs_mut().executables.get_mut(handle);
+    if let Some(old) = found.and_then(|found| found.work_mut(node)) {
+        *old = work;
     }
 }
 
@@ -239,6 +241,7 @@ fn update_child(
     node: NodeHandle,
     child: GraphHandle,
 ) -> Status {
+    world.graph_is_read(child);
     let graphs = world.graphs();
     let executable = graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
     if executable.outline().kind_of(node) != Some(CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH) {

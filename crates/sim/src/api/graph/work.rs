@@ -166,8 +166,9 @@ pub(super) fn child(
     ownership: CUgraphChildGraphNodeOwnership,
 ) -> Status<NodeWork> {
     let inner = Handle::from_bits(inner.addr() as u64);
-    let found = call.object(&world.graphs().graphs, inner, INVALID_VALUE)?;
-    if found.owner.is_some() {
+    let is_owned = call.object(&world.graphs().graphs, inner, INVALID_VALUE)?.owner.is_some();
+    world.graph_is_read(inner);
+    if is_owned {
         return Err(call.refuse(NOT_SUPPORTED, "the graph belongs to a node already"));
     }
     if world.graphs().all_in(inner).contains(&graph) {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{ConditionalKind, Graphs, KernelNode, MemoryNode, Node, NodeWork};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
+use crate::machine::stream::clamp;
 use crate::memory::{MemoryOp, Side, SimAddress};
 
 /// The flags of `cuGraphDebugDotPrint`: kinds of fields that are written.
@@ -177,7 +178,7 @@ fn kernel(node: &KernelNode, flags: u32) -> (String, Fields) {
     if flags & flag::ATTRIBUTES != 0 {
         fields.extend([
             ("cooperative", u32::from(shape.cooperative).to_string()),
-            ("priority", node.attributes.priority.unwrap_or(0).to_string()),
+            ("priority", clamp(node.attributes.priority.unwrap_or_default()).to_string()),
             ("clusterDim", list(shape.cluster.unwrap_or([0; 3]))),
         ]);
     }

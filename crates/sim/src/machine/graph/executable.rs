@@ -1,16 +1,18 @@
 //! Executables: instantiated graphs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use warploom_engine::{Known, OpId, QueueId};
 
+use super::index::Index;
 use super::plan::{Plan, Step};
-use super::{Graphs, NodeWork, Outline};
+use super::update::NewWork;
+use super::{Condition, Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::conditions::Conditions;
-use crate::machine::objects::Object;
+use crate::machine::objects::{Object, Objects};
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 pub(crate) const AUTO_FREE: u64 = 1;
@@ -28,17 +30,16 @@ pub(crate) struct Executable {
     outline: Outline,
     /// Shared with the conditional nodes of launches in flight.
     plan: Arc<Plan>,
-    /// The steps of the nodes, but for those in bodies of conditional nodes.
-    index: HashMap<NodeHandle, u32>,
+    index: Index,
     /// Shared with the launches in flight.
     pub(crate) references: Arc<References>,
     /// The values of its conditions, shared with the launches in flight.
     pub(crate) conditions: Arc<Conditions>,
     /// The conditions that a launch sets to their defaults.
     pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
-    /// The addresses of memory that its nodes allocate.
+    /// The addresses of memory that its nodes allocate, sorted.
     pub(crate) allocated: Vec<u64>,
-    /// Allocated addresses that none of its nodes frees.
+    /// Allocated addresses that none of its nodes frees, sorted.
     pub(crate) unfreed: Vec<u64>,
     /// The addresses that its nodes free and none of them allocates.
     pub(crate) foreign_frees: Vec<u64>,
@@ -89,7 +90,7 @@ impl Executable {
             is_of_memory: graphs.is_of_memory(graph),
             outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
-            index: HashMap::new(),
+            index: Index::default(),
             references,
             conditions: Arc::default(),
             defaults: Arc::new([]),
@@ -100,20 +101,19 @@ impl Executable {
             chains: Vec::new(),
             queues: SmallVec::new(),
         };
-        executable.study(graphs);
+        executable.index = Index::new(&executable.plan);
+        executable.study(&graphs.conditions);
         executable
     }
 
-    /// Derives from its plan: the index, the default values of conditions, and the addresses of memory nodes.
-    fn study(&mut self, graphs: &Graphs) {
-        let steps = self.plan.steps.iter().enumerate();
-        self.index = steps.filter_map(|(index, step)| Some((step.node?, index as u32))).collect();
+    /// Derives from its plan: the conditions with their default values, and the addresses of memory nodes.
+    fn study(&mut self, all: &Objects<Condition>) {
         let mut conditions = Vec::new();
         let (mut defaults, mut balance) = (Vec::new(), BTreeMap::<u64, (u32, u32)>::new());
         self.plan.each(&mut |step| match &step.work {
             NodeWork::Conditional(conditional) => {
                 conditions.push(conditional.condition.bits());
-                let condition = graphs.conditions.get(conditional.condition).filter(|found| found.is_reset_at_launch);
+                let condition = all.get(conditional.condition).filter(|found| found.is_reset_at_launch);
                 defaults.extend(condition.map(|found| (conditional.condition, found.default)));
             }
             NodeWork::Alloc(allocation) => balance.entry(allocation.address).or_default().0 += 1,
@@ -131,6 +131,16 @@ impl Executable {
         self.foreign_frees = those(|allocated, freed| allocated < freed);
     }
 
+    /// Takes over other work for some of its nodes, also other conditions and memory.
+    pub(crate) fn take_over_part(&mut self, works: Vec<NewWork>, all: &Objects<Condition>) {
+        let is_more = |work: &NodeWork| work.is_of_memory() || matches!(work, NodeWork::Conditional(_));
+        let changes_more = works.iter().any(|new| is_more(&new.work));
+        self.take_over(works);
+        if changes_more {
+            self.study(all);
+        }
+    }
+
     /// The addresses of memory that its nodes allocate or free, each once.
     pub(crate) fn addresses(&self) -> Vec<u64> {
         self.allocated.iter().chain(&self.foreign_frees).copied().collect()
@@ -142,7 +152,7 @@ impl Executable {
 
     /// Takes over other work for its nodes, and the rest from an executable of the graph that has this work.
     /// Returns the old references.
-    pub(crate) fn renew(&mut self, works: Vec<(NodeHandle, NodeWork)>, other: Executable) -> Arc<References> {
+    pub(crate) fn renew(&mut self, works: Vec<NewWork>, other: Executable) -> Arc<References> {
         self.take_over(works);
         (self.conditions, self.defaults, self.allocated) = (other.conditions, other.defaults, other.allocated);
         (self.unfreed, self.foreign_frees) = (other.unfreed, other.foreign_frees);
@@ -170,10 +180,7 @@ impl Executable {
     }
 
     fn step(&self, node: NodeHandle) -> Option<&Step> {
-        match self.index.get(&node) {
-            Some(index) => self.plan.steps.get(*index as usize),
-            None => self.plan.step_of(node),
-        }
+        self.index.step(&self.plan, node)
     }
 
     /// The work of a node of the definition, to be changed for the launches to come.
@@ -181,13 +188,8 @@ impl Executable {
         self.step_mut(node).map(|step| &mut step.work)
     }
 
-    fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
-        let index = self.index.get(&node).copied();
-        let plan = Arc::make_mut(&mut self.plan);
-        match index {
-            Some(index) => plan.steps.get_mut(index as usize),
-            None => plan.step_of_mut(node),
-        }
+    pub(super) fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
+        self.index.step_mut(Arc::make_mut(&mut self.plan), node)
     }
 
     /// `true` if a node runs when the executable is launched.

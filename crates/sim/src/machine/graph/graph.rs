@@ -124,7 +124,6 @@ impl Graphs {
     /// Removes a node with its edges. Graphs inside it and addresses of its memory stay.
     pub(crate) fn remove_node(&mut self, handle: NodeHandle) -> Option<Node> {
         let node = self.nodes.remove(handle)?;
-        self.free_condition(&node.work);
         for edge in &node.dependencies {
             if let Some(before) = self.nodes.get_mut(edge.node) {
                 before.dependents.retain(|other| *other != handle);
@@ -135,6 +134,7 @@ impl Graphs {
                 after.dependencies.retain(|edge| edge.node != handle);
             }
         }
+        self.free_condition(&node.work);
         let graph = self.graphs.get_mut(node.graph)?;
         graph.nodes[node.place as usize] = None;
         graph.empty += 1;
@@ -148,6 +148,15 @@ impl Graphs {
             }
         }
         Some(node)
+    }
+
+    /// Lets another node depend on the condition of a node that is gone, if the condition is still there.
+    fn free_condition(&mut self, work: &NodeWork) {
+        if let NodeWork::Conditional(work) = work
+            && let Some(condition) = self.conditions.get_mut(work.condition)
+        {
+            condition.node = None;
+        }
     }
 
     /// `true` if a node belongs to a graph.
@@ -193,20 +202,12 @@ impl Graphs {
                 self.conditions.remove(condition);
             }
             for node in found.nodes.into_iter().flatten() {
-                let Some(node) = self.nodes.remove(node) else { continue };
-                self.free_condition(&node.work);
-                works.push(node.work);
+                if let Some(node) = self.nodes.remove(node) {
+                    self.free_condition(&node.work);
+                    works.push(node.work);
+                }
             }
         }
         (works, references)
-    }
-
-    /// Sets the condition of a node that is gone free for another, if it is a conditional node.
-    fn free_condition(&mut self, work: &NodeWork) {
-        if let NodeWork::Conditional(work) = work
-            && let Some(condition) = self.conditions.get_mut(work.condition)
-        {
-            condition.node = None;
-        }
     }
 }

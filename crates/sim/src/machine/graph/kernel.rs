@@ -57,6 +57,7 @@ pub(crate) struct KernelAttributes {
     pub(crate) cooperative: Option<bool>,
     pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) cluster_policy: Option<u32>,
+    /// As it was requested, possibly outside of the device's range.
     pub(crate) priority: Option<i32>,
     pub(crate) domains: Option<[u8; 2]>,
     pub(crate) domain: Option<u32>,

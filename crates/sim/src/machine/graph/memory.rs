@@ -10,7 +10,8 @@
 //! The memory behind them is the device's. It is charged in whole granules when a launch needs more than any
 //! before, and stays charged until it is trimmed; launches that do not run at once share it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -31,6 +32,8 @@ pub(crate) struct DeviceGraphMemory {
     window: Option<Window>,
     /// Allocated ranges, by their first address.
     taken: BTreeMap<u64, Taken>,
+    /// The same by the graphs of their first nodes.
+    of_graphs: HashMap<GraphHandle, OfGraph>,
     pub(crate) usage: Usage,
     /// The granules of memory that is allocated now, with the number of allocations in each.
     granules: HashMap<u64, u32>,
@@ -42,6 +45,14 @@ pub(crate) struct Usage {
     pub(crate) reserved: u64,
     pub(crate) used_high: u64,
     pub(crate) reserved_high: u64,
+}
+
+/// The addresses of a graph.
+#[derive(Default)]
+struct OfGraph {
+    addresses: BTreeSet<u64>,
+    /// Addresses that another allocation of the graph may have, by the graph's own free nodes.
+    freed: HashMap<NodeHandle, u64>,
 }
 
 /// Addresses of an allocation node.
@@ -80,31 +91,27 @@ impl DeviceGraphMemory {
         self.window.as_ref().is_some_and(is_inside)
     }
 
-    /// Bytes to be charged so that an allocation fits.
-    pub(crate) fn missing_for(&self, address: u64, bytes: u64) -> u64 {
-        let new = granules(address, bytes).filter(|granule| !self.granules.contains_key(granule)).count();
-        let needed = (self.granules.len() + new) as u64 * GRANULE;
-        needed.saturating_sub(self.usage.reserved)
+    /// Bytes to be charged so that a number of changes can be made, one after the other.
+    pub(crate) fn missing_for(&self, changes: &[Change]) -> u64 {
+        let mut granules = self.granules.clone();
+        let mut most = granules.len();
+        for change in changes {
+            change.apply(&mut granules);
+            most = most.max(granules.len());
+        }
+        (most as u64 * GRANULE).saturating_sub(self.usage.reserved)
     }
 
-    /// Counts an allocation for which `charged` more bytes are reserved.
-    pub(crate) fn allocated(&mut self, address: u64, bytes: u64, charged: u64) {
-        granules(address, bytes).for_each(|granule| *self.granules.entry(granule).or_default() += 1);
-        self.usage.reserved += charged;
+    /// Counts more bytes as reserved.
+    pub(crate) fn reserve(&mut self, bytes: u64) {
+        self.usage.reserved += bytes;
         self.usage.used_high = self.usage.used_high.max(self.usage.reserved);
         self.usage.reserved_high = self.usage.reserved_high.max(self.usage.reserved);
     }
 
-    /// An allocation is freed.
-    pub(crate) fn freed(&mut self, address: u64, bytes: u64) {
-        for granule in granules(address, bytes) {
-            if let Some(count) = self.granules.get_mut(&granule) {
-                *count -= 1;
-                if *count == 0 {
-                    self.granules.remove(&granule);
-                }
-            }
-        }
+    /// Counts an allocation or a free.
+    pub(crate) fn change(&mut self, change: Change) {
+        change.apply(&mut self.granules);
     }
 
     /// Trims the reserved memory to the live allocations. Returns the number of bytes given up.
@@ -119,7 +126,8 @@ impl DeviceGraphMemory {
         let window = self.window.as_ref()?;
         let end = window.base() + window.len();
         let fits = |start: u64, limit: u64| start.checked_add(len).is_some_and(|end| end <= limit);
-        if let Some((base, last)) = self.taken.iter().rev().find(|(_, taken)| taken.graph == graph) {
+        let last = self.of_graphs.get(&graph).and_then(|own| own.addresses.last());
+        if let Some((base, last)) = last.and_then(|base| self.taken.get_key_value(base)) {
             let start = (base + last.bytes).next_multiple_of(GRAIN);
             let next = self.taken.range(base + 1..).next();
             let limit = next.map_or(end, |(next, _)| next / GRANULE * GRANULE);
@@ -138,6 +146,34 @@ impl DeviceGraphMemory {
     }
 }
 
+/// An allocation or a free of an address and so many bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    Allocate(u64, u64),
+    Free(u64, u64),
+}
+
+impl Change {
+    /// Counts it in the granules of allocated memory.
+    fn apply(self, counts: &mut HashMap<u64, u32>) {
+        match self {
+            Change::Allocate(address, bytes) => {
+                granules(address, bytes).for_each(|granule| *counts.entry(granule).or_default() += 1);
+            }
+            Change::Free(address, bytes) => {
+                for granule in granules(address, bytes) {
+                    if let Entry::Occupied(mut count) = counts.entry(granule) {
+                        *count.get_mut() -= 1;
+                        if *count.get() == 0 {
+                            count.remove();
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The granules that an allocation lies in.
 fn granules(address: u64, bytes: u64) -> std::ops::RangeInclusive<u64> {
     address / GRANULE..=(address + bytes.max(1) - 1) / GRANULE
@@ -153,42 +189,39 @@ impl GraphMemory {
         self.devices.get_mut(usize::from(device))
     }
 
-    /// Reserves addresses for an allocation of a graph, at most a few times as many as the device has bytes.
-    /// `is_before` is true for the nodes that come before the allocation.
-    fn take(
-        &mut self,
-        (graph, device): (GraphHandle, u16),
-        bytes: u64,
-        most: u64,
-        is_before: impl Fn(NodeHandle) -> bool,
-    ) -> Option<u64> {
+    /// Reserves addresses for an allocation of a graph, at most a few times as many as the device has bytes. An
+    /// address that the graph has freed is used again if there is one.
+    fn take(&mut self, (graph, device): (GraphHandle, u16), bytes: u64, most: u64, freed: Option<u64>) -> Option<u64> {
         let addresses = self.device_mut(device)?;
         let len = bytes.checked_next_multiple_of(GRAIN)?;
         if addresses.window.is_none() {
             addresses.window = Some(Window::new(most.checked_mul(WINDOWS)?).ok()?);
         }
-        let is_free = |taken: &Taken| taken.freed_by.is_some_and(&is_before);
-        let mut own = addresses.taken.iter_mut().filter(|(_, taken)| taken.graph == graph);
-        if let Some((address, taken)) =
-            own.find(|(_, taken)| is_free(taken) && taken.bytes.next_multiple_of(GRAIN) >= len)
-        {
-            taken.freed_by = None;
+        if let Some((address, taken)) = freed.and_then(|address| Some((address, addresses.taken.get_mut(&address)?))) {
             taken.holders += 1;
-            return Some(*address);
+            if let (Some(node), Some(own)) = (taken.freed_by.take(), addresses.of_graphs.get_mut(&graph)) {
+                own.freed.remove(&node);
+            }
+            return Some(address);
         }
         let start = addresses.room_for(graph, len)?;
         let (freed_by, is_left, freed_elsewhere) = (None, false, SmallVec::new());
         addresses.taken.insert(start, Taken { bytes, graph, freed_by, is_left, freed_elsewhere, holders: 1 });
+        addresses.of_graphs.entry(graph).or_default().addresses.insert(start);
         Some(start)
     }
 
     /// A node of a graph frees an allocation.
     pub(super) fn note_free(&mut self, address: u64, graph: GraphHandle, node: NodeHandle) {
-        let Some(taken) = self.taken_mut(address) else { return };
-        taken.holders += 1;
-        match taken.graph == graph {
-            true => taken.freed_by = Some(node),
-            false => taken.freed_elsewhere.push(graph),
+        for device in &mut self.devices {
+            let Some(taken) = device.taken.get_mut(&address) else { continue };
+            taken.holders += 1;
+            if taken.graph != graph {
+                taken.freed_elsewhere.push(graph);
+                continue;
+            }
+            taken.freed_by = Some(node);
+            device.of_graphs.entry(graph).or_default().freed.insert(node, address);
         }
     }
 
@@ -260,10 +293,20 @@ impl GraphMemory {
     /// A node, an executable or the end of an allocation gives up the addresses; the last one releases them.
     pub(crate) fn forget(&mut self, address: u64) {
         for device in &mut self.devices {
-            if let Some(taken) = device.taken.get_mut(&address) {
-                taken.holders -= 1;
-                if taken.holders == 0 {
-                    device.taken.remove(&address);
+            let Some(taken) = device.taken.get_mut(&address) else { continue };
+            taken.holders -= 1;
+            if taken.holders > 0 {
+                continue;
+            }
+            let (graph, freed_by) = (taken.graph, taken.freed_by);
+            device.taken.remove(&address);
+            if let Entry::Occupied(mut own) = device.of_graphs.entry(graph) {
+                own.get_mut().addresses.remove(&address);
+                if let Some(node) = freed_by {
+                    own.get_mut().freed.remove(&node);
+                }
+                if own.get().addresses.is_empty() {
+                    own.remove();
                 }
             }
         }
@@ -311,8 +354,32 @@ impl Graphs {
         bytes: u64,
         most: u64,
     ) -> Option<u64> {
-        let is_reusing = self.graphs.get(graph).is_some_and(|graph| graph.is_of_memory);
-        let before = if is_reusing { self.ancestry(before) } else { BTreeSet::new() };
-        self.memory.take((graph, device), bytes, most, |node| before.contains(&node))
+        let freed = self.freed_before(graph, before, device, bytes);
+        self.memory.take((graph, device), bytes, most, freed)
+    }
+
+    /// The first address of at least so many bytes that these nodes, or ancestors of theirs, free in their graph.
+    fn freed_before(&self, graph: GraphHandle, before: Vec<NodeHandle>, device: u16, bytes: u64) -> Option<u64> {
+        let memory = self.memory.devices.get(usize::from(device))?;
+        let freed = &memory.of_graphs.get(&graph)?.freed;
+        let fits = |address: &u64| {
+            memory.taken.get(address).is_some_and(|taken| taken.bytes.div_ceil(GRAIN) >= bytes.div_ceil(GRAIN))
+        };
+        let (mut first, mut seen, mut open, mut left) = (None, HashSet::new(), before, freed.len());
+        while left > 0
+            && let Some(node) = open.pop()
+        {
+            if !seen.insert(node) {
+                continue;
+            }
+            if let Some(address) = freed.get(&node) {
+                left -= 1;
+                if fits(address) && first.is_none_or(|first| *address < first) {
+                    first = Some(*address);
+                }
+            }
+            open.extend(self.nodes.get(node).iter().flat_map(|node| &node.dependencies).map(|edge| edge.node));
+        }
+        first
     }
 }

@@ -15,6 +15,7 @@ mod edges;
 mod executable;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
 mod graph;
+mod index;
 mod kernel;
 mod memory;
 mod node;
@@ -29,7 +30,7 @@ pub(crate) use edges::{Edge, Edges, port};
 pub(crate) use executable::{AUTO_FREE, Executable, References};
 pub(crate) use graph::Graph;
 pub(crate) use kernel::{KernelAttributes, KernelNode, ShownArguments};
-pub(crate) use memory::{GRANULE, GraphMemory};
+pub(crate) use memory::{Change, GRANULE, GraphMemory};
 pub(crate) use node::Node;
 pub(crate) use outline::{Difference, Outline, Pairs};
 pub(crate) use plan::Plan;

@@ -18,6 +18,8 @@ pub(crate) struct Outline {
     nodes: Vec<Outlined>,
     /// The nodes that no other depends on.
     last: Vec<u32>,
+    /// The places of the nodes, and of the nodes that others are inside of, with the number of the graph there.
+    places: HashMap<NodeHandle, (u32, Option<u32>)>,
 }
 
 struct Outlined {
@@ -68,7 +70,12 @@ impl Outline {
                 outline.last.push(outline.nodes.len() as u32);
             }
             let dependencies = node.dependencies.iter().filter_map(|edge| place_of(edge.node)).collect();
-            let inner = node.work.graphs().iter().map(|inner| Outline::new(graphs, *inner)).collect();
+            let inner: Box<[_]> = node.work.graphs().iter().map(|inner| Outline::new(graphs, *inner)).collect();
+            let place = outline.nodes.len() as u32;
+            outline.places.insert(handle, (place, None));
+            for (number, inside) in inner.iter().enumerate() {
+                outline.places.extend(inside.places.keys().map(|node| (*node, (place, Some(number as u32)))));
+            }
             outline.nodes.push(Outlined { node: handle, kind: node.work.kind(), dependencies, inner });
         }
         outline
@@ -85,8 +92,12 @@ impl Outline {
     }
 
     fn find(&self, node: NodeHandle) -> Option<&Outlined> {
-        let here = self.nodes.iter().find(|found| found.node == node);
-        here.or_else(|| self.nodes.iter().flat_map(|found| &found.inner).find_map(|inner| inner.find(node)))
+        let (place, inside) = *self.places.get(&node)?;
+        let found = self.nodes.get(place as usize)?;
+        match inside {
+            None => Some(found),
+            Some(number) => found.inner.get(number as usize)?.find(node),
+        }
     }
 
     /// Pairs the nodes of the outline and of a graph, and those inside them.

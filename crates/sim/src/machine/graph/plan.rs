@@ -24,6 +24,9 @@ use crate::memory::shadow::NodeSite;
 /// The number of chains of a plan, at most: a clock of the checks has an entry for each.
 pub(crate) const MAX_CHAINS: u32 = 128;
 
+/// The number of steps that an empty node hands on to another one, at most.
+const WIDE: usize = 16;
+
 /// The steps that a step depends on.
 pub(super) type Before = SmallVec<[u32; 2]>;
 
@@ -80,21 +83,14 @@ impl Plan {
         self.bodies.get(&step).map_or(&[], Vec::as_slice)
     }
 
-    /// A step for a node, here or in a body.
-    pub(crate) fn step_of(&self, node: NodeHandle) -> Option<&Step> {
-        self.steps
-            .iter()
-            .find(|step| step.node == Some(node))
-            .or_else(|| self.bodies.values().flatten().find_map(|body| body.step_of(node)))
+    /// The plans of the bodies of all conditional steps.
+    pub(super) fn all_bodies(&self) -> impl Iterator<Item = (u32, &[Arc<Plan>])> {
+        self.bodies.iter().map(|(step, bodies)| (*step, bodies.as_slice()))
     }
 
-    /// A step for a node, here or in a body, to be changed.
-    pub(super) fn step_of_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
-        let found = self.steps.iter().position(|step| step.node == Some(node));
-        match found {
-            Some(index) => self.steps.get_mut(index),
-            None => self.bodies.values_mut().flatten().find_map(|body| Arc::make_mut(body).step_of_mut(node)),
-        }
+    /// The plan of a body of a conditional step, to be changed.
+    pub(super) fn body_mut(&mut self, step: u32, body: usize) -> Option<&mut Plan> {
+        self.bodies.get_mut(&step)?.get_mut(body).map(Arc::make_mut)
     }
 
     /// The steps with the plans inside them, outer ones first.
@@ -137,14 +133,14 @@ impl Plan {
                 before.dedup();
             }
             let end = match &node.work {
-                NodeWork::Empty if before.len() <= 1 || node.dependents.len() <= 1 => before,
+                NodeWork::Empty if !graphs.is_joined(node, &before) => before,
                 NodeWork::Child(inner) => {
                     let first = graphs.nodes_of(*inner).filter(|(_, node)| node.dependencies.is_empty()).count();
                     if before.len() > 1 && first > 1 {
                         before = [self.push(NodeWork::Empty, &before)].into_iter().collect();
                     }
                     let end = self.lay(graphs, *inner, &before);
-                    match end.len() > 1 && node.dependents.len() > 1 {
+                    match graphs.is_joined(node, &end) {
                         true => [self.push(NodeWork::Empty, &end)].into_iter().collect(),
                         false => end,
                     }
@@ -198,6 +194,19 @@ impl Plan {
 }
 
 impl Graphs {
+    /// `true` if a step behind these ones saves edges to the nodes that depend on a node without a step.
+    fn is_joined(&self, node: &Node, ends: &Before) -> bool {
+        match node.dependents.as_slice() {
+            [] => false,
+            // The next node without a step would wait for them again, and so would all behind it.
+            [next] if ends.len() > WIDE => {
+                self.nodes.get(*next).is_some_and(|next| matches!(next.work, NodeWork::Empty | NodeWork::Child(_)))
+            }
+            [_] => false,
+            [_, _, ..] => ends.len() > 1,
+        }
+    }
+
     /// The nodes of a graph, each behind those that it depends on; otherwise in the order they were added.
     fn in_topological_order(&self, graph: GraphHandle) -> Vec<NodeHandle> {
         let mut waiting: HashMap<NodeHandle, usize> = HashMap::new();

@@ -1,9 +1,12 @@
 //! Updates of executables: which changes of a node's work an executable can take over.
 
+use std::sync::Arc;
+
 use warploom_sys::types::{CUgraphExecUpdateResult, CUmemorytype};
 
 use super::{Difference, Executable, Given, Graphs, MemoryNode, NodeWork, Pairs};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
+use crate::memory::shadow::NodeSite;
 use crate::memory::{MemoryOp, Side};
 
 type Change = CUgraphExecUpdateResult;
@@ -80,7 +83,8 @@ impl NodeWork {
     pub(crate) fn obstacle(&self, old: &NodeWork, flags: u64) -> Option<Change> {
         match (old, self) {
             (NodeWork::Kernel(old), NodeWork::Kernel(new)) => {
-                let priority = flags & USE_NODE_PRIORITY != 0 && old.attributes.priority != new.attributes.priority;
+                let [before, now] = [old, new].map(|kernel| kernel.attributes.priority.unwrap_or_default());
+                let priority = flags & USE_NODE_PRIORITY != 0 && before != now;
                 if old.call.context != new.call.context {
                     Some(Change::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)
                 } else if old.call.shape.cooperative != new.call.shape.cooperative || priority {
@@ -104,6 +108,14 @@ impl NodeWork {
     }
 }
 
+/// Work for a node of an executable, from a node of another graph.
+pub(crate) struct NewWork {
+    node: NodeHandle,
+    pub(super) work: NodeWork,
+    /// The call that added the other node, while the machine checks.
+    site: Option<Arc<NodeSite>>,
+}
+
 impl Graphs {
     /// The address of memory that a new copy or fill uses, and that a graph allocates and frees: no nodes are added for
     /// it any more.
@@ -123,8 +135,9 @@ impl Graphs {
     }
 
     /// The work that an executable takes over from paired nodes.
-    pub(crate) fn works_of(&self, pairs: &Pairs) -> Vec<(NodeHandle, NodeWork)> {
-        pairs.iter().filter_map(|(old, new)| Some((*old, self.nodes.get(*new)?.work.clone()))).collect()
+    pub(crate) fn works_of(&self, pairs: &Pairs) -> Vec<NewWork> {
+        let found = pairs.iter().filter_map(|(old, new)| Some((*old, self.nodes.get(*new)?)));
+        found.map(|(node, new)| NewWork { node, work: new.work.clone(), site: new.site.clone() }).collect()
     }
 }
 
@@ -149,11 +162,11 @@ impl Executable {
         Ok(())
     }
 
-    /// Gives nodes other work.
-    pub(crate) fn take_over(&mut self, works: Vec<(NodeHandle, NodeWork)>) {
-        for (node, new) in works {
-            if let Some(work) = self.work_mut(node) {
-                *work = new;
+    /// Gives nodes the work of others. Reports name the other nodes from now on.
+    pub(super) fn take_over(&mut self, works: Vec<NewWork>) {
+        for NewWork { node, work, site } in works {
+            if let Some(step) = self.step_mut(node) {
+                (step.work, step.site) = (work, site);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Memory of graphs, as launches allocate and free it.
 
+use std::collections::{BTreeMap, HashMap};
+
 use smallvec::SmallVec;
 use warploom_engine::{Known, QueueId};
 use warploom_sys::types::{CUmemAccess_flags, CUresult};
@@ -8,7 +10,7 @@ use super::shared::Launch;
 use crate::ffi::handle::{ContextHandle, ExecutableHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::graph::{AUTO_FREE, AllocNode, Executable, GRANULE};
+use crate::machine::graph::{AUTO_FREE, AllocNode, Change, Executable, GRANULE, NodeWork};
 use crate::machine::pool::Freed;
 use crate::machine::work::{Hook, Reached};
 use crate::machine::world::{Work, World};
@@ -62,8 +64,11 @@ impl World {
     pub(super) fn fault_of_memory(&self, launch: &Launch, op: &MemoryOp) -> Option<CUresult> {
         let [to, from] = op.addresses();
         let is_own = |address: u64| {
+            let granule = address / GRANULE;
+            let next = launch.allocated.partition_point(|own| own / GRANULE < granule);
             let base = self.graphs.memory.base_of(address);
-            launch.allocated.iter().any(|own| Some(*own) == base || own / GRANULE == address / GRANULE)
+            launch.allocated.get(next).is_some_and(|own| own / GRANULE == granule)
+                || base.is_some_and(|base| launch.allocated.binary_search(&base).is_ok())
         };
         let is_missing = |address: u64| self.graphs.memory.is_unmapped(address) && !is_own(address);
         let is_fill = from.is_none();
@@ -71,17 +76,63 @@ impl World {
         to.into_iter().chain(from).any(is_missing).then_some(code)
     }
 
-    /// Charges a device for an allocation. Returns the place of its first byte.
+    /// Finds the place of an allocation's first byte. The launch has reserved the memory.
     fn back_graph_memory(&mut self, device: u16, address: u64, bytes: u64) -> Status<usize> {
         let memory = self.graphs.memory.device_mut(device).ok_or(INVALID_VALUE)?;
         let host = memory.host_of(address).ok_or(INVALID_VALUE)?;
-        let missing = memory.missing_for(address, bytes);
-        if !self.devices[usize::from(device)].memory.charge(missing) {
-            return Err(OUT_OF_MEMORY);
-        }
-        memory.allocated(address, bytes, missing);
+        memory.change(Change::Allocate(address, bytes));
         self.graphs.memory.hold(address);
         Ok(host)
+    }
+
+    /// Charges devices for the memory that a launch needs at most, before any of its nodes is enqueued.
+    pub(super) fn reserve_graph_memory(&mut self, call: &Call<'_>, handle: ExecutableHandle) -> Status {
+        let Some(executable) = self.graphs.executables.get(handle) else { return Err(INVALID_VALUE) };
+        if executable.allocated.is_empty() {
+            return Ok(());
+        }
+        for (device, changes) in self.changes_of(executable) {
+            let memory = self.graphs.memory.device_mut(device).ok_or(INVALID_VALUE)?;
+            let missing = memory.missing_for(&changes);
+            if !self.devices[usize::from(device)].memory.charge(missing) {
+                let free = self.devices[usize::from(device)].memory.free_bytes();
+                let reason = format!("the graph allocates {missing} more bytes of device {device}; {free} are free");
+                return Err(call.refuse(OUT_OF_MEMORY, reason));
+            }
+            memory.reserve(missing);
+        }
+        Ok(())
+    }
+
+    /// The allocations and frees of a launch, in its order, by their devices. Those left by the launch before are
+    /// freed first, if they are there.
+    fn changes_of(&self, executable: &Executable) -> BTreeMap<u16, Vec<Change>> {
+        let live = |address: u64| match self.memory.at(address) {
+            Some(Allocation { backing: Backing::Graph(block), size, .. }) => Some((block.device, *size)),
+            _ => None,
+        };
+        let mut changes = BTreeMap::<u16, Vec<Change>>::new();
+        let mut own = HashMap::new();
+        for address in &executable.unfreed {
+            if let Some((device, bytes)) = live(*address) {
+                changes.entry(device).or_default().push(Change::Free(*address, bytes));
+            }
+        }
+        for step in &executable.plan().steps {
+            match &step.work {
+                NodeWork::Alloc(node) => {
+                    own.insert(node.address, (node.device, node.bytes));
+                    changes.entry(node.device).or_default().push(Change::Allocate(node.address, node.bytes));
+                }
+                NodeWork::Free(address) => {
+                    if let Some((device, bytes)) = own.remove(address).or_else(|| live(*address)) {
+                        changes.entry(device).or_default().push(Change::Free(*address, bytes));
+                    }
+                }
+                _ => {}
+            }
+        }
+        changes
     }
 
     /// Frees memory of a graph in a node. Returns the work of the node.
@@ -100,7 +151,7 @@ impl World {
         };
         let (device, bytes) = (block.device, *size);
         self.memory.remove(address);
-        self.graphs.memory.device_mut(device)?.freed(address, bytes);
+        self.graphs.memory.device_mut(device)?.change(Change::Free(address, bytes));
         self.graphs.memory.forget(address);
         Some(())
     }
@@ -109,7 +160,7 @@ impl World {
     pub(super) fn check_memory(&self, call: &Call<'_>, executable: &Executable) -> Status {
         let is_there = |address: &&u64| self.memory.at(**address).is_some();
         let frees_leftovers = executable.flags & AUTO_FREE != 0;
-        let is_leftover = |address: &&u64| frees_leftovers && executable.unfreed.contains(*address);
+        let is_leftover = |address: &&u64| frees_leftovers && executable.unfreed.binary_search(address).is_ok();
         if let Some(address) = executable.allocated.iter().find(|address| is_there(address) && !is_leftover(address)) {
             let reason = format!("memory that the graph allocates, at {address:#x}, is not free yet");
             return Err(call.refuse(INVALID_VALUE, reason));

@@ -52,6 +52,7 @@ impl World {
         let (conditions, allocated) = (Arc::clone(&executable.conditions), executable.allocated.as_slice().into());
         self.healthy(self.engine.queue(queue).owner.context)?;
         self.check_memory(call, executable)?;
+        self.check_events(call, &plan)?;
         let others = self.queues_for(queue, handle, &plan)?;
         if self.checker.fails_calls() {
             self.add_after(queue, last.as_slice(), Work::Join)?;
@@ -59,6 +60,7 @@ impl World {
             settle(self);
             rehearsed?;
         }
+        self.reserve_graph_memory(call, handle)?;
         self.free_leftovers(queue, handle)?;
         let is_traced = self.is_traced();
         let began = Arc::new(AtomicU64::new(0));
@@ -145,13 +147,16 @@ impl World {
         }
     }
 
-    /// Takes the timelines of an executable, behind everything in the queue's clock.
+    /// Takes the timelines of an executable, behind everything in the queue's clock and behind all of the
+    /// launch before, which may have been in another queue.
     fn chains_of(&mut self, queue: QueueId, handle: ExecutableHandle, plan: &Plan) -> Chains {
         let executable = self.graphs.executables.get_mut(handle);
         let mut chains = executable.map(|executable| std::mem::take(&mut executable.chains)).unwrap_or_default();
+        let mut start = self.engine.queue(queue).clock.known.clone();
+        chains.iter().for_each(|chain| start.join(chain));
         while chains.len() < plan.chains as usize {
             chains.push(self.engine.timelines.start());
         }
-        Chains::new(chains, &self.engine.queue(queue).clock.known)
+        Chains::new(chains, &start)
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Launch {
     pub(super) others: SmallVec<[(ContextHandle, QueueId); 1]>,
     pub(crate) kernels: Arc<dyn StartsKernels>,
     pub(crate) conditions: Arc<Conditions>,
-    /// The addresses that its nodes allocate. There is memory for the whole launch.
+    /// The addresses that its nodes allocate, sorted. There is memory for the whole launch.
     pub(super) allocated: Box<[u64]>,
     /// The number of the call, where calls have numbers.
     pub(super) call: u64,

@@ -12,6 +12,7 @@ use super::order::StepOrder;
 use super::shared::{BodyMemory, Launch};
 use crate::ffi::handle::EventHandle;
 use crate::ffi::status::{INVALID_HANDLE, Status};
+use crate::machine::call::Call;
 use crate::machine::event::Record;
 use crate::machine::graph::{HostNode, NodeWork, Plan};
 use crate::machine::world::{Work, World};
@@ -31,6 +32,18 @@ struct Position<'a> {
 }
 
 impl World {
+    /// Refuses a plan with an event that has been destroyed, before any of its steps is enqueued.
+    pub(super) fn check_events(&self, call: &Call<'_>, plan: &Plan) -> Status {
+        for step in &plan.steps {
+            if let NodeWork::RecordEvent(event) | NodeWork::WaitEvent(event) = &step.work
+                && self.events.get(*event).is_none()
+            {
+                return Err(call.refuse(INVALID_HANDLE, call.found_misuse(&self.events, *event)));
+            }
+        }
+        Ok(())
+    }
+
     /// Enqueues the steps of a plan, or of a body with its memory, behind some ops. Returns the ops that the end waits for; those enqueued
     /// so far, if one of them fails.
     pub(super) fn enqueue_plan(
