@@ -24,8 +24,8 @@ pub(crate) struct Allocation {
     /// The number `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
     pub(crate) id: u64,
     pub(crate) backing: Backing,
-    /// Set by `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
-    pub(crate) sync_memops: bool,
+    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`, if the program has set it.
+    pub(crate) sync_memops: Option<bool>,
     /// Its history, while the machine checks.
     pub(crate) tracked: Option<Box<Tracked>>,
 }
