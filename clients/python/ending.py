@@ -32,4 +32,27 @@ def an_interpreter_that_leaves_everything_behind_ends_quietly():
     assert ended.stdout.split() == ["exit", "0", "late"], ended
 
 
-CHECKS = [an_interpreter_that_leaves_everything_behind_ends_quietly]
+CALLBACKS = """
+from cuda.core import Device
+from cuda.core.graph import GraphDefinition
+
+device = Device(0)
+device.set_current()
+definition = GraphDefinition()
+for _ in range(100):
+    definition.callback(lambda: None)
+graph = definition.instantiate()
+graph.launch(device.create_stream())
+"""
+
+
+def an_interpreter_ends_quietly_while_a_graph_runs_its_functions():
+    for _ in range(5):
+        ended = subprocess.run([sys.executable, "-c", CALLBACKS], capture_output=True, text=True, timeout=60)
+        assert (ended.returncode, ended.stderr) == (0, ""), ended
+
+
+CHECKS = [
+    an_interpreter_that_leaves_everything_behind_ends_quietly,
+    an_interpreter_ends_quietly_while_a_graph_runs_its_functions,
+]

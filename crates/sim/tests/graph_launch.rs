@@ -217,6 +217,26 @@ driver_tests! {
         stage.end(executable)?;
     }
 
+    /// An upload, and so the work behind it, comes behind the launches that were made before.
+    fn an_upload_waits_for_launches_on_other_streams(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let stage = Stage::new(driver)?;
+        let (memory, mut other, mut third) = (stage.memory, null_mut(), null_mut());
+        call!(driver.cuStreamCreate(&mut other, 1))?;
+        call!(driver.cuStreamCreate(&mut third, 1))?;
+        stage.fill(&[], memory + 4, 7)?;
+        let executable = stage.instantiate()?;
+        call!(driver.cuStreamWaitValue32_v2(stage.stream, memory, 1, 0))?;
+        call!(driver.cuGraphLaunch(executable, stage.stream))?;
+        call!(driver.cuGraphUpload(executable, other))?;
+        call!(driver.cuMemcpyDtoDAsync_v2(memory + 8, memory + 4, 4, other))?;
+        answers!(driver.cuStreamQuery(other), CUDA_ERROR_NOT_READY);
+        call!(driver.cuStreamWriteValue32_v2(third, memory, 1, 0))?;
+        call!(driver.cuStreamSynchronize(other))?;
+        assert_eq!(stage.word(memory + 8)?, 7);
+        stage.end(executable)?;
+    }
+
     /// A node that fails ends its context, and nothing behind it runs.
     sim fn a_failing_node_poisons_its_context(driver) {
         let _primary = Primary::of(driver, 0)?;

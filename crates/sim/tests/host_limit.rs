@@ -78,6 +78,7 @@ fn host_memory_follows_use() -> TestResult {
     allocations_are_refused_at_the_limit()?;
     for mode in [Mode::Threads, Mode::Sync] {
         fills_and_copies_are_refused_past_the_limit(mode)?;
+        fills_of_managed_memory_are_refused_past_the_limit(mode)?;
         kernels_are_ended_past_the_limit(mode)?;
         graphs_are_refused_past_the_limit(mode)?;
         bodies_are_not_run_past_the_limit(mode)?;
@@ -109,6 +110,19 @@ fn untouched_memory_and_zeros_are_free() -> TestResult {
     drop(bytes);
     let taken = anonymous()?.saturating_sub(before);
     assert!(taken < 24 * MIB, "{taken} bytes");
+    call!(driver.cuMemFree_v2(memory))?;
+    Ok(())
+}
+
+fn fills_of_managed_memory_are_refused_past_the_limit(mode: Mode) -> TestResult {
+    // More than contexts take of the device, so that nothing but the managed memory comes near the limit.
+    let machine = Machine::builder().mode(mode).host_memory(2 * GIB as u64).start()?;
+    let (driver, mut memory) = (&Driver::open(&machine)?, 0);
+    driver.initialize()?;
+    let _primary = Primary::of(driver, 0)?;
+    call!(driver.cuMemAllocManaged(&mut memory, 4 * GIB, 1))?;
+    assert_eq!(code_of(call!(driver.cuMemsetD8_v2(memory, 1, 3 * GIB))), EXHAUSTED, "{mode:?}");
+    call!(driver.cuMemsetD8_v2(memory, 1, MIB))?;
     call!(driver.cuMemFree_v2(memory))?;
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock};
+use std::time::Duration;
 
 use warploom_driver::Driver;
 use warploom_sys::types::{CUdeviceptr, CUresult, CUstream};
@@ -32,6 +34,8 @@ fn the_program_that_was_asked_for() -> Outcome {
         "exits on another thread" => exits_on_another_thread(),
         "exits while work runs" => exits_while_work_runs(),
         "exits in a host function" => exits_in_a_host_function(),
+        "ends a thread in a host function" => ends_a_thread_in_a_host_function(),
+        "ends a thread in a stream callback" => ends_a_thread_in_a_stream_callback(),
         "exits while others call" => exits_while_others_call(),
         "threads begin at once" => threads_begin_at_once(),
         "forks after use" => forks_after_use(),
@@ -208,6 +212,48 @@ fn exits_in_a_host_function() -> Outcome {
     call!(driver.cuLaunchHostFunc(stream, Some(exits), null_mut()))?;
     call!(driver.cuStreamSynchronize(stream))?;
     Err("the host function came back".into())
+}
+
+static REACHED: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" fn reaches(_: *mut c_void) {
+    REACHED.store(true, Ordering::SeqCst);
+}
+
+// Only a function of C is called, so that this frame can be unwound.
+unsafe extern "C" fn ends(data: *mut c_void) {
+    // SAFETY: that is what the test is about.
+    unsafe { libc::pthread_exit(data) }
+}
+
+unsafe extern "C" fn ends_back(_: CUstream, _: CUresult, data: *mut c_void) {
+    // SAFETY: as above.
+    unsafe { libc::pthread_exit(data) }
+}
+
+/// Exits a while after a stream has reached the last function but one.
+fn exits_behind_reaches() -> ! {
+    while !REACHED.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    exit(9)
+}
+
+fn ends_a_thread_in_a_host_function() -> Outcome {
+    let (driver, _) = begin()?;
+    let stream = stream(&driver)?;
+    call!(driver.cuLaunchHostFunc(stream, Some(reaches), null_mut()))?;
+    call!(driver.cuLaunchHostFunc(stream, Some(ends), null_mut()))?;
+    exits_behind_reaches()
+}
+
+fn ends_a_thread_in_a_stream_callback() -> Outcome {
+    let (driver, _) = begin()?;
+    let stream = stream(&driver)?;
+    call!(driver.cuLaunchHostFunc(stream, Some(reaches), null_mut()))?;
+    call!(driver.cuStreamAddCallback(stream, Some(ends_back), null_mut(), 0))?;
+    exits_behind_reaches()
 }
 
 fn exits_while_others_call() -> Outcome {

@@ -43,6 +43,27 @@ fn a_host_function_can_exit() -> Outcome {
     Ok(())
 }
 
+/// CPython ends threads that ask for the interpreter while it ends.
+#[test]
+fn a_thread_can_end_in_a_host_function() -> Outcome {
+    let ended = Program::named("ends a thread in a host function", "ends")?
+        .with(warploom_cuda::REPORT_VARIABLE, "report.json")
+        .run()?;
+    assert_eq!(ended.output.status.code(), Some(9), "{}", ended.said());
+    assert_eq!(ended.calls_of("cuLaunchHostFunc")?, 2);
+    Ok(())
+}
+
+#[test]
+fn a_thread_can_end_in_a_stream_callback() -> Outcome {
+    let ended = Program::named("ends a thread in a stream callback", "ends-back")?
+        .with(warploom_cuda::REPORT_VARIABLE, "report.json")
+        .run()?;
+    assert_eq!(ended.output.status.code(), Some(9), "{}", ended.said());
+    assert_eq!(ended.calls_of("cuStreamAddCallback")?, 1);
+    Ok(())
+}
+
 #[test]
 fn calls_are_answered_to_the_last() -> Outcome {
     let ended = Program::named("exits while others call", "others")?.succeed()?;

@@ -4,6 +4,8 @@ use std::ffi::c_void;
 
 use warploom_sys::types::CUhostFn;
 
+use crate::process::program_function;
+
 /// The function that the program gave for the end of a user object.
 #[derive(Clone, Copy)]
 pub(crate) struct Destructor {
@@ -22,7 +24,7 @@ impl Destructor {
     pub(crate) fn run(self) {
         if let Some(function) = self.function {
             // SAFETY: a function and its data that a C caller passed to be called once, now.
-            unsafe { function(self.data) };
+            unsafe { program_function::call(function, self.data) };
         }
     }
 }

@@ -33,7 +33,9 @@ impl World {
     fn nears_host_limit(&self, more: u64) -> bool {
         let devices = self.devices.iter().map(|device| device.memory.capacity() - device.memory.free_bytes());
         let host = self.memory.held().filter(|(side, _)| *side == Side::Host).map(|(_, bytes)| bytes);
-        devices.chain(host).fold(more, u64::saturating_add) > self.host_limit.bytes()
+        // Managed memory need not take memory of a device.
+        let all = devices.chain(host).chain([self.memory.managed()]);
+        all.fold(more, u64::saturating_add) > self.host_limit.bytes()
     }
 
     /// The most bytes that are committed, with those that ops in flight may commit.

@@ -72,7 +72,7 @@ impl World {
             context: Some(context),
             id,
             backing: Backing::Imported(Imported { references: 1, generation }),
-            sync_memops: false,
+            sync_memops: None,
             tracked: None,
         };
         self.imported.opened(base);

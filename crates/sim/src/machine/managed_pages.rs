@@ -122,7 +122,7 @@ mod tests {
             context: None,
             id: 1,
             backing: Backing::Managed(Managed { charged: 0 }),
-            sync_memops: false,
+            sync_memops: None,
             tracked: None,
         };
         world.add_allocation(allocation, None);

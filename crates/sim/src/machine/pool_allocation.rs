@@ -127,7 +127,7 @@ impl World {
             context: None,
             id,
             backing: Backing::Pool(PoolBlock { pool: handle, home, offset, is_imported: false }),
-            sync_memops: false,
+            sync_memops: None,
             tracked: None,
         };
         self.add_allocation(allocation, Some(queue));

@@ -64,7 +64,7 @@ impl World {
             context: None,
             id: self.memory.next_id(),
             backing: Backing::Pool(PoolBlock { pool: handle, home, offset: data.offset, is_imported: true }),
-            sync_memops: false,
+            sync_memops: None,
             tracked: None,
         };
         self.add_allocation(allocation, None);

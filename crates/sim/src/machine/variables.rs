@@ -125,7 +125,7 @@ impl World {
             context,
             id,
             backing: Backing::Variable(VariableMemory { managed, margins }),
-            sync_memops: false,
+            sync_memops: None,
             tracked: None,
         };
         self.add_allocation(allocation, None);

@@ -24,8 +24,8 @@ pub(crate) struct Allocation {
     /// The number `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
     pub(crate) id: u64,
     pub(crate) backing: Backing,
-    /// Set by `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
-    pub(crate) sync_memops: bool,
+    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`, if the program has set it.
+    pub(crate) sync_memops: Option<bool>,
     /// Its history, while the machine checks.
     pub(crate) tracked: Option<Box<Tracked>>,
 }
@@ -47,6 +47,11 @@ impl Allocation {
             | Backing::Variable(_) => self.size,
             Backing::Registered { .. } | Backing::Mapped(_) | Backing::Imported(_) => 0,
         }
+    }
+
+    /// Bytes of managed memory that it holds.
+    fn managed_bytes(&self) -> u64 {
+        if self.is_managed() { self.own_bytes() } else { 0 }
     }
 
     /// `true` if the program may read and write the bytes itself, at the same address.
@@ -95,6 +100,8 @@ pub(crate) struct Registry {
     by_base: BTreeMap<u64, Allocation>,
     /// Bytes by where they are.
     held: SmallVec<[(Side, u64); 4]>,
+    /// Bytes of managed memory, wherever they are.
+    managed: u64,
     next_id: u64,
     /// Goes up with every allocation, free and change of access.
     version: u64,
@@ -107,6 +114,7 @@ impl Registry {
         Self {
             by_base: BTreeMap::new(),
             held: SmallVec::new(),
+            managed: 0,
             next_id: 1,
             version: 1,
             freed: FreedAllocations::default(),
@@ -133,6 +141,7 @@ impl Registry {
     pub(crate) fn insert(&mut self, allocation: Allocation) {
         self.version += 1;
         *self.held_at(&allocation) += allocation.own_bytes();
+        self.managed += allocation.managed_bytes();
         let replaced = self.by_base.insert(allocation.base, allocation);
         debug_assert!(replaced.is_none(), "allocations do not overlap");
     }
@@ -152,6 +161,11 @@ impl Registry {
         self.held.iter().copied()
     }
 
+    /// Bytes of managed memory.
+    pub(crate) fn managed(&self) -> u64 {
+        self.managed
+    }
+
     /// The allocation that starts exactly here.
     #[inline]
     pub(crate) fn at(&self, base: u64) -> Option<&Allocation> {
@@ -166,6 +180,7 @@ impl Registry {
         let removed = self.by_base.remove(&base)?;
         self.version += 1;
         *self.held_at(&removed) -= removed.own_bytes();
+        self.managed -= removed.managed_bytes();
         if let Some(tracked) = &removed.tracked {
             self.freed.add(removed.base, removed.size, removed.id, removed.side, &tracked.born);
         }

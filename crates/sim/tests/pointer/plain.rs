@@ -285,6 +285,20 @@ driver_tests! {
         memory.free(driver)?;
     }
 
+    /// Managed memory has the attribute without being asked; it goes away like that of other memory.
+    fn memory_no_longer_synchronises_its_copies_once_that_is_taken_back(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let memory = Memory::new(driver)?;
+        let attribute = CUpointer_attribute(SYNC_MEMOPS);
+        for start in memory.starts() {
+            for value in [0u32, 1, 0] {
+                call!(driver.cuPointerSetAttribute((&raw const value).cast(), attribute, start))?;
+                assert_eq!(int(driver, SYNC_MEMOPS, start), value as i32, "{start:#x} of {:x?}", memory.starts());
+            }
+        }
+        memory.free(driver)?;
+    }
+
     fn no_other_attribute_can_be_set(driver) {
         let _primary = Primary::of(driver, 0)?;
         let memory = Memory::new(driver)?;

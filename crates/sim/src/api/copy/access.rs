@@ -153,7 +153,7 @@ pub(crate) fn find(
     };
     // Opening memory of another process enabled the peer access that it needs.
     let owner = first.context.filter(|_| !matches!(first.backing, Backing::Imported(_)));
-    Ok(ResolvedOperand { place: first.place(address), memory, owner, sync_memops: first.sync_memops })
+    Ok(ResolvedOperand { place: first.place(address), memory, owner, sync_memops: first.sync_memops == Some(true) })
 }
 
 /// Memory of pools and mappings, on a device or on the host.

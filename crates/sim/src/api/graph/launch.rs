@@ -93,13 +93,14 @@ fn reserve_stacks(call: &Call<'_>, world: &mut Guard<'_>, handle: crate::ffi::ha
     Ok(())
 }
 
-/// Has no effect: a launch needs no upload here.
+/// Only orders the stream: a launch needs no upload here.
 pub(crate) fn cuGraphUpload(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    named_executable(call, &world, raw)?;
+    let handle = named_executable(call, &world, raw)?;
     if world.captures().hold(queue) {
         return Err(call.uncapturable(&mut world, queue, "the upload of a graph"));
     }
-    Ok(())
+    world.upload_graph(queue, handle)?;
+    call.get_going(&mut world, queue)
 }

@@ -55,7 +55,7 @@ pub(crate) fn cuMemAllocManaged(call: &Call<'_>, out: Ptr<CUdeviceptr>, bytes: u
         context: Some(context),
         id,
         backing: Backing::Managed(Managed { charged }),
-        sync_memops: false,
+        sync_memops: None,
         tracked: None,
     };
     world.add_allocation(allocation, None);

@@ -44,7 +44,7 @@ fn allocate(call: &Call<'_>, world: &mut Guard<'_>, bytes: u64) -> Status<u64> {
         context: Some(context),
         id,
         backing: Backing::Device,
-        sync_memops: false,
+        sync_memops: None,
         tracked: None,
     };
     world.add_allocation(allocation, None);

@@ -45,7 +45,7 @@ pub(crate) fn cuMemHostAlloc(call: &Call<'_>, out: Ptr<*mut c_void>, bytes: usiz
         context: Some(context),
         id,
         backing: Backing::PageLocked(PageLocked { flags }),
-        sync_memops: false,
+        sync_memops: None,
         tracked: None,
     };
     world.add_allocation(allocation, None);
@@ -147,7 +147,7 @@ pub(crate) fn cuMemHostRegister_v2(call: &Call<'_>, memory: Ptr<c_void>, bytes: 
         context: Some(context),
         id,
         backing: Backing::Registered { flags },
-        sync_memops: false,
+        sync_memops: None,
         tracked: None,
     };
     world.add_allocation(allocation, None);

@@ -93,6 +93,6 @@ pub(crate) fn cuPointerSetAttribute(
     if matches!(allocation.backing, Backing::Mapped(_)) {
         return Err(call.refuse(NOT_SUPPORTED, "mapped memory cannot be made to synchronise its copies"));
     }
-    allocation.sync_memops = value != 0;
+    allocation.sync_memops = Some(value != 0);
     Ok(())
 }

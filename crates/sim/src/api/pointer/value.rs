@@ -132,8 +132,10 @@ impl<'a> Asker<'a> {
             A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
             | A::CU_POINTER_ATTRIBUTE_HOST_POINTER
             | A::CU_POINTER_ATTRIBUTE_P2P_TOKENS => return None,
-            // Managed memory always reports `SYNC_MEMOPS`; its copies wait only if the program sets it.
-            A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => flag(allocation.is_managed() || allocation.sync_memops),
+            // Managed memory reports `SYNC_MEMOPS` from the start; its copies wait only if the program sets it.
+            A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => {
+                flag(allocation.sync_memops.unwrap_or_else(|| allocation.is_managed()))
+            }
             A::CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
             A::CU_POINTER_ATTRIBUTE_IS_MANAGED => flag(allocation.is_managed()),
             A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(self.ordinal(allocation)),

@@ -55,7 +55,7 @@ pub(crate) fn cuMemMap(
         context: None,
         id: world.memory_mut().next_id(),
         backing: Backing::Mapped(Mapping::new(handle, offset)),
-        sync_memops: false,
+        sync_memops: None,
         tracked: None,
     };
     world.add_allocation(allocation, None);

@@ -52,7 +52,7 @@ impl World {
             context: None,
             id: self.memory.next_id(),
             backing: Backing::Graph(GraphBlock { device: node.device, peers }),
-            sync_memops: false,
+            sync_memops: None,
             tracked: None,
         };
         self.add_graph_allocation(allocation, queue, known);

@@ -107,6 +107,17 @@ impl World {
         outcome.map(|()| end)
     }
 
+    /// Orders a stream behind the launches of an executable so far.
+    pub(crate) fn upload_graph(&mut self, queue: QueueId, handle: ExecutableHandle) -> Status {
+        let executable = self.graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
+        let Some(last) = executable.last else { return Ok(()) };
+        let known = &mut self.engine.queue_mut(queue).clock.known;
+        executable.chains.iter().for_each(|chain| known.join(chain));
+        self.add_after(queue, &[last], Work::Join)?;
+        settle(self);
+        Ok(())
+    }
+
     /// Queues for the nodes of other contexts than the launching stream's.
     fn queues_for(
         &mut self,

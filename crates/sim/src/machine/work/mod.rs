@@ -25,6 +25,7 @@ use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
 use crate::memory::{
     AwaitedRecords, MemoryOp, Migration, PendingRecord, Recorder, Side, SimAddress, StagedBlock, Touch, Transfer,
 };
+use crate::process::program_function;
 use crate::process::sleep::Mark;
 
 /// The stream that a queue belongs to.
@@ -192,7 +193,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
                 if let Some(function) = function {
                     let mark = Mark::set();
                     // SAFETY: a function and its data that a C caller passed to be called once, now.
-                    unsafe { function(data) };
+                    unsafe { program_function::call(function, data) };
                     *slept = mark.slept();
                 }
             }
@@ -200,7 +201,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
                 let (function, stream, status, data) = (*function, *stream, *status, *data);
                 if let Some(function) = function {
                     // SAFETY: as above.
-                    unsafe { function(stream, status, data) };
+                    unsafe { program_function::call_back(function, stream, status, data) };
                 }
             }
             Work::Migrate(migration) if migration.discards => {

@@ -212,4 +212,9 @@ impl Executable<'_> {
         let driver = &self.bench.driver;
         call!(driver.cuGraphLaunch(self.raw, stream.raw()))
     }
+
+    pub(crate) fn upload(&self, stream: Stream) -> Result<(), Error> {
+        let driver = &self.bench.driver;
+        call!(driver.cuGraphUpload(self.raw, stream.raw()))
+    }
 }

@@ -190,6 +190,24 @@ fn launches_of_two_executables_overlap() -> TestResult {
 }
 
 #[test]
+fn a_stream_is_not_behind_a_launch_whose_graph_it_does_not_upload() -> TestResult {
+    planted(|bench| {
+        let (first, second) = bench.two_streams()?;
+        let memory = bench.alloc(64)?;
+        let graph = Graph::new(bench)?;
+        graph.fill(memory, 64, &[])?;
+        let executable = graph.instantiate()?;
+        executable.launch(first)?;
+        if bench.fixed {
+            executable.upload(second)?;
+        }
+        Ok(bench.fill(memory, 64, second)?)
+    })
+    .finds("race: memset 0 on A writes, cuMemsetD8Async on B writes 0..64 of m0; B after A")
+    .check()
+}
+
+#[test]
 fn the_host_writes_what_a_launch_reads() -> TestResult {
     planted(|bench| {
         let (stream, from, to) = (bench.non_blocking()?, bench.filled(64)?, bench.alloc(64)?);
