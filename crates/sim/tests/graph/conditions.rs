@@ -116,6 +116,21 @@ driver_tests! {
             CUDA_ERROR_INVALID_CONTEXT
         );
         assert_eq!(graph.counts()?, (0, 0));
+        // A node runs in the context of its condition.
+        let mut elsewhere = null_mut();
+        call!(driver.cuCtxCreate_v2(&mut elsewhere, 0, 0))?;
+        call!(driver.cuCtxSetCurrent(context))?;
+        for (of_handle, of_node) in [(context, elsewhere), (elsewhere, context)] {
+            let mut handle = 0;
+            call!(driver.cuGraphConditionalHandleCreate(&mut handle, graph.raw, of_handle, 0, 0))?;
+            let mut params = conditional(handle, IF, 1, of_node);
+            answers!(
+                driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut params),
+                CUDA_ERROR_INVALID_VALUE
+            );
+        }
+        call!(driver.cuCtxDestroy_v2(elsewhere))?;
+        assert_eq!(graph.counts()?, (0, 0));
         // A destroyed node sets its condition free.
         for _ in 0..2 {
             let mut params = conditional(own, IF, 1, context);

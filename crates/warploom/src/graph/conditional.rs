@@ -8,8 +8,6 @@ use warploom_driver::sys::types::{
     CUDA_CONDITIONAL_NODE_PARAMS, CUgraphConditionalNodeType, CUgraphNodeParams, CUgraphNodeType,
 };
 
-use super::bundle::Bundle;
-use super::copy_node::keep_other_context;
 use super::hierarchy::Conditional;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
@@ -180,7 +178,8 @@ impl Position<'_> {
     /// # Errors
     ///
     /// [`GraphError::OtherGraph`] for a condition of another hierarchy, [`GraphError::ConditionUsed`] for one
-    /// that another node reads, [`GraphError::GraphDestroyed`] for one whose graph is gone, and as
+    /// that another node reads, [`GraphError::GraphDestroyed`] for one whose graph is gone,
+    /// [`GraphError::ConditionContext`] if the position is [in another context](Position::on), and as
     /// [`Position::empty`]; needs driver 12.3. The driver takes a node in the condition's graph or below.
     #[doc(alias = "cuGraphAddNode")]
     pub fn if_then(self, condition: &Condition) -> Result<IfNode> {
@@ -237,6 +236,9 @@ impl Position<'_> {
             return Err(GraphError::OtherGraph { what: "condition" }.into());
         }
         self.check_context()?;
+        if self.other_context().is_some() {
+            return Err(GraphError::ConditionContext.into());
+        }
         // SAFETY: all of it are numbers and pointers, for which 0 is a value; the driver wants 0 in the rest.
         let mut params: CUgraphNodeParams = unsafe { zeroed() };
         params.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
@@ -255,9 +257,7 @@ impl Position<'_> {
             // condition and context are alive.
             unsafe { driver.cuGraphAddNode_v2(node, graph, after, null(), count, &raw mut params) }
         };
-        let mut owners = Bundle::default();
-        keep_other_context(&mut owners, (graph, self.context()));
-        let node = self.node(|position| position.add_to(&mut locked, &mut owners, add))?;
+        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
         // SAFETY: the parameters are still those of a conditional node.
         let bodies = unsafe { params.__bindgen_anon_1.conditional.phGraph_out };
         let (id, raw) = (graph.id(), node.raw());

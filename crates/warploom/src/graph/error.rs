@@ -87,6 +87,10 @@ pub enum GraphError {
     #[error("the condition belongs to another conditional node; make a condition for each node")]
     ConditionUsed,
 
+    /// A conditional node was to run in another context than its condition was made in, which is the graph's.
+    #[error("a conditional node runs in the context of its graph; leave out `on`, or make the graph in that context")]
+    ConditionContext,
+
     /// A kernel node cannot overlap the node before it by its launch configuration.
     #[error("overlap_previous is for streams; in a graph, the order is given by its edges")]
     Overlap,

@@ -71,7 +71,7 @@ impl<'a> Position<'a> {
         Position { graph, context: graph.context(), after: After::Several(nodes) }
     }
 
-    /// Has the node run in another context than the graph's.
+    /// Has the node run in another context than the graph's. Conditional nodes cannot.
     ///
     /// ```
     /// # use warploom::{DeviceMemory, Driver, GraphDef};

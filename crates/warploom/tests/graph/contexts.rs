@@ -3,12 +3,12 @@
 use warploom::graph::{CopyNode, FillNode, KernelNode, NodeKind, WordsNode};
 use warploom::leaks::{Kind, Leaks};
 use warploom::{
-    AccessLayer, Context, ContextOptions, DevicePool, Driver, Error, GraphDef, GraphExec, LaunchConfig, ManagedBuffer,
-    ManagedMemory, PeerError, Result, StreamWord,
+    AccessLayer, Context, ContextOptions, DevicePool, Driver, Error, GraphDef, GraphError, GraphExec, LaunchConfig,
+    ManagedBuffer, ManagedMemory, PeerError, Result, StreamWord,
 };
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
-use warploom_testkit::{TestResult, assert_sound, driver_tests, open};
+use warploom_testkit::{TestResult, assert_sound, budget, driver_tests, open};
 
 use crate::support::Stage;
 
@@ -89,14 +89,20 @@ driver_tests! {
         scene.assert_kept_by(instantiated)?;
     }
 
-    /// S2.14: a conditional node keeps its context.
-    fn a_conditional_node_keeps_its_context(driver) {
+    /// S2.14: a conditional node runs where its condition was made, in the graph's context.
+    fn a_conditional_node_is_in_the_context_of_its_graph(driver) {
         let mut scene = Scene::new(driver)?;
         let condition = scene.stage.graph.condition(1)?;
-        let node = scene.stage.graph.entry().on(&scene.other).if_then(&condition)?;
+        let elsewhere = || scene.stage.graph.entry().on(&scene.other);
+        budget(driver, &[], || {
+            let refused = [elsewhere().if_then(&condition).map(drop), elsewhere().while_loop(&condition).map(drop)];
+            assert!(refused.iter().all(|refused| *refused == Err(GraphError::ConditionContext.into())), "{refused:?}");
+        });
+        let node = scene.stage.graph.entry().on(&scene.stage.context).if_then(&condition)?;
         node.body().entry().fill(&mut scene.memory, 7)?;
-        drop((node, condition));
-        scene.assert_kept_by(instantiated)?;
+        scene.stage.graph.instantiate()?.launch(&scene.stage.stream)?;
+        scene.stage.stream.synchronize()?;
+        assert_eq!(scene.memory.host()?, [7; 4]);
     }
 
     /// S2.26, S2.27: an executable keeps the context of a graph that it was updated from, and of one that a child was.

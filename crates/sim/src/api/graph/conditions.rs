@@ -33,9 +33,9 @@ pub(crate) fn cuGraphConditionalHandleCreate(
     }
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
-    context_of(call, &world, context.address())?;
+    let (context, _) = context_of(call, &world, context.address())?;
     world.graph_changes(graph);
-    let condition = Condition { graph, default, is_reset_at_launch: flags == ASSIGN_DEFAULT, node: None };
+    let condition = Condition { graph, context, default, is_reset_at_launch: flags == ASSIGN_DEFAULT, node: None };
     let handle = world.graphs_mut().conditions.insert(condition);
     let handle = handle.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many conditions as handles"))?;
     if let Some(graph) = world.graphs_mut().graphs.get_mut(graph) {
@@ -67,6 +67,9 @@ pub(super) fn work(
         return refuse(format!("condition {handle:?} was created for another graph"));
     }
     let (context, _) = context_of(call, world, given.ctx.addr() as u64)?;
+    if context != condition.context {
+        return refuse(format!("condition {handle:?} was created in another context"));
+    }
     let mut bodies = Vec::new();
     for _ in 0..given.size {
         match world.graphs_mut().create(false, None) {

@@ -7,6 +7,8 @@ use crate::machine::objects::Object;
 pub(crate) struct Condition {
     /// The graph that it was created for.
     pub(crate) graph: GraphHandle,
+    /// Its node runs there.
+    pub(crate) context: ContextHandle,
     pub(crate) default: u32,
     /// Each launch of the graph begins with the default.
     pub(crate) is_reset_at_launch: bool,
