@@ -10,7 +10,6 @@ mod executables;
 mod generic;
 mod instantiate;
 mod kernels;
-mod large;
 mod memory;
 mod memory_addresses;
 mod newer;

@@ -1,11 +1,13 @@
 //! Cost of graphs in the simulator: time and memory per node.
 //!
-//! `cargo bench -p warploom-sim --bench graph` prints a table, each row of which a process of its own
+//! `cargo bench -p warploom-sim --bench graph` prints two tables, each row of which a process of its own
 //! measures, so that none is given the memory that another has freed. It fails if a node takes more bytes
-//! than it may, or a launch more time. The real driver's figures were measured on one H200 with driver 580,
+//! than it may, or a launch more time, or a call more time per node in a large graph. The real driver's figures were measured on one H200 with driver 580,
 //! for a graph of 1,000 kernel nodes; they are there to compare orders of magnitude.
 #![expect(clippy::print_stdout, reason = "prints its tables")]
 
+mod calls;
+#[path = "../common/mod.rs"]
 mod common;
 
 use std::ptr::{null, null_mut};
@@ -146,6 +148,9 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 const MODES: [(&str, Mode); 2] = [("threads", Mode::Threads), ("eager", Mode::Deterministic(Order::Eager))];
 
+/// The rows of the first table.
+const CASE_COUNT: usize = MODES.len() * CASES.len();
+
 /// Measures one case in one mode, and prints its rows.
 fn rows(index: usize) -> TestResult {
     let ((mode_name, mode), case) = (MODES[index / CASES.len()], CASES[index % CASES.len()]);
@@ -174,17 +179,20 @@ fn rows(index: usize) -> TestResult {
 
 fn main() -> TestResult {
     if let Some(Ok(index)) = std::env::args().nth(1).map(|argument| argument.parse()) {
-        return rows(index);
+        return if index < CASE_COUNT { rows(index) } else { calls::row(index - CASE_COUNT) };
     }
     let columns = ["add", "instantiate", "enqueue", "run", "launch", "defined", "executable", "pending"];
     print!("{:<26}{:>7}", "ns, then bytes, per node", "nodes");
     columns.iter().for_each(|column| print!("{column:>12}"));
     println!();
     println!("{:<26}{:>7}{:>12}{:>12}{:>36}", "an H200, kernels", 1000, 429, 1891, 4);
-    for index in 0..MODES.len() * CASES.len() {
+    let in_a_process = |index: usize| -> TestResult {
         let status = std::process::Command::new(std::env::current_exe()?).arg(index.to_string()).status()?;
         assert!(status.success(), "case {index} failed");
-    }
+        Ok(())
+    };
+    (0..CASE_COUNT).try_for_each(in_a_process)?;
     println!("limits: {LAUNCH_LIMIT} ns for a launch of 1,000 empty nodes, {BYTES_LIMIT} bytes per node");
-    Ok(())
+    calls::print_heading();
+    (CASE_COUNT..CASE_COUNT + calls::ROWS).try_for_each(in_a_process)
 }
