@@ -252,7 +252,6 @@ driver_tests! {
     }
 }
 
-/// M.4: a graph has kernels of two devices, and copies between them; edges order them as within one device.
 #[test]
 fn a_launch_that_records_a_destroyed_event_runs_no_node() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
@@ -295,6 +294,7 @@ fn launches_of_one_executable_on_two_streams_do_not_race() -> TestResult {
     stage.end(executable)
 }
 
+/// M.4: a graph has kernels of two devices, and copies between them; edges order them as within one device.
 #[test]
 fn nodes_of_several_devices_are_ordered_by_their_edges() -> TestResult {
     for mode in modes(4) {
