@@ -53,8 +53,6 @@ pub(crate) struct Hierarchy {
 /// The graphs of a hierarchy.
 struct State {
     graphs: Vec<Entry>,
-    /// The conditions that nodes of these graphs read.
-    conditions: ReadConditions,
     /// `true` if the root belongs to this hierarchy, which destroys it.
     is_owned: bool,
     /// `true` if a graph inside of a node is gone without the node.
@@ -92,15 +90,17 @@ impl State {
 }
 
 /// One graph.
+// What every addition of a node looks at comes first, in one line of the cache.
+#[repr(C)]
 pub(super) struct Entry {
     /// `None` for a graph that is destroyed.
     pub(super) raw: Option<Handle<CUgraph_st>>,
-    pub(super) attachments: Attachments,
-    /// The graphs inside of a node, in their order.
-    pub(super) inside: NodeMap<Vec<GraphId>>,
     destroyed: NodeMap<u64>,
     /// The number of nodes that were destroyed.
     deaths: u64,
+    pub(super) attachments: Attachments,
+    /// The graphs inside of a node, in their order.
+    pub(super) inside: NodeMap<Vec<GraphId>>,
     /// `true` while a stream is captured into it: then the driver destroys no node, and what the nodes use is
     /// not attached yet.
     is_captured: bool,
@@ -114,6 +114,8 @@ pub(super) struct Entry {
     contexts: NodeMap<Context>,
     /// The conditional nodes that were added here.
     conditionals: NodeMap<Conditional>,
+    /// The conditions of this graph that conditional nodes read, here or below.
+    read: ReadConditions,
     /// Child nodes whose graphs have owners that are not known here, since the driver did not name their nodes.
     unknown_children: NodeMap<()>,
 }
@@ -132,6 +134,7 @@ impl Entry {
             is_conditional: false,
             contexts: NodeMap::default(),
             conditionals: NodeMap::default(),
+            read: ReadConditions::default(),
             unknown_children: NodeMap::default(),
         }
     }
@@ -159,13 +162,7 @@ impl Hierarchy {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
-        let state = State {
-            graphs: vec![Entry::new(raw)],
-            conditions: ReadConditions::default(),
-            is_owned,
-            is_broken: false,
-            is_exposed: false,
-        };
+        let state = State { graphs: vec![Entry::new(raw)], is_owned, is_broken: false, is_exposed: false };
         Hierarchy { number, context: context.clone(), state: BiasedMutex::new(state), _mark: mark }
     }
 
@@ -385,6 +382,7 @@ impl<'h> Locked<'h> {
         entry.destroyed = NodeMap::default();
         entry.uncopyable = NodeMap::default();
         entry.contexts = NodeMap::default();
+        entry.read = ReadConditions::default();
         entry.unknown_children = NodeMap::default();
         let inside = std::mem::take(&mut entry.inside);
         self.forget_conditionals(id);
