@@ -6,13 +6,14 @@
 
 use std::any::Any;
 use std::ffi::c_void;
+use std::hint::black_box;
 use std::mem::zeroed;
 use std::ptr::{null, null_mut};
 
 use warploom::graph::{KernelNode, Operand, OperandMut};
 use warploom::sys::types::{
-    CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D_v2, CUgraph, CUmemorytype, CUresult,
-    CUuserObject_flags, CUuserObjectRetain_flags,
+    CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraph, CUmemorytype,
+    CUresult, CUuserObject_flags, CUuserObjectRetain_flags,
 };
 use warploom::{CheckedConfig, GraphDef, GraphExec, Kernel, LaunchConfig, Shape};
 
@@ -57,9 +58,11 @@ unsafe extern "C" fn nothing(_: *mut c_void) {}
 
 impl Bench {
     pub(crate) fn graphs(&self) -> Outcome<Vec<Row<'_>>> {
+        let [unowned_copy, filled_copy] = self.add_unowned_copy()?;
         Ok(vec![
             self.add_empty()?,
-            self.add_unowned_copy()?,
+            unowned_copy,
+            filled_copy,
             self.add_copy()?,
             self.add_kernel()?,
             self.add_kernel_with_arguments()?,
@@ -133,18 +136,12 @@ impl Bench {
         Ok(Row::new("add an empty node", raw, ours))
     }
 
-    /// Adds copies through the table; with a user object each, if `owned`.
+    /// Adds copies through the table, with parameters that were filled in once; with a user object each, if `owned`.
     fn add_copy_raw(&self, owned: bool) -> Outcome<Work<'_>> {
         let (add, keep) = (function!(self.driver, cuGraphAddMemcpyNode), self.keep()?);
-        // SAFETY: all of it are numbers and pointers, for which 0 is a value.
-        let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
-        (params.srcDevice, params.dstDevice) = (self.from.as_raw(), self.to.borrow().as_raw());
         // The kinds that warploom gives: raw addresses are of a kind that the driver finds out.
         let kind = if owned { CUmemorytype::CU_MEMORYTYPE_DEVICE } else { CUmemorytype::CU_MEMORYTYPE_UNIFIED };
-        (params.srcMemoryType, params.dstMemoryType) = (kind, kind);
-        (params.srcPitch, params.dstPitch) = (BYTES, BYTES);
-        (params.srcHeight, params.dstHeight) = (1, 1);
-        (params.WidthInBytes, params.Height, params.Depth) = (BYTES, 1, 1);
+        let params = copy_params((self.from.as_raw(), self.to.borrow().as_raw()), kind);
         let context = self.context.as_raw();
         Ok(self.adding(
             || self.raw_graph(),
@@ -160,17 +157,36 @@ impl Bench {
         ))
     }
 
-    fn add_unowned_copy(&self) -> Outcome<Row<'_>> {
-        let (from, to) = (self.from.as_raw(), self.to.borrow().as_raw());
-        let ours = self.adding(
-            || self.graph(),
+    /// Adds copies through the table, and fills in the parameters of each, as a program whose copies differ.
+    fn add_filled_copy_raw(&self) -> Outcome<Work<'_>> {
+        let add = function!(self.driver, cuGraphAddMemcpyNode);
+        let (ends, context) = ((self.from.as_raw(), self.to.borrow().as_raw()), self.context.as_raw());
+        Ok(self.adding(
+            || self.raw_graph(),
             move |graph| {
+                let params = copy_params(black_box(ends), CUmemorytype::CU_MEMORYTYPE_UNIFIED);
+                let mut node = null_mut();
+                // SAFETY: as above.
+                Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0, &raw const params, context) })?)
+            },
+        ))
+    }
+
+    /// The same copies of ours beside raw ones whose parameters are filled in once, and each time.
+    fn add_unowned_copy(&self) -> Outcome<[Row<'_>; 2]> {
+        let (from, to) = (self.from.as_raw(), self.to.borrow().as_raw());
+        let ours = || {
+            let add = move |graph: &GraphDef| {
                 // SAFETY: there are as many bytes, and the bench keeps them.
                 let ends = unsafe { (Operand::<u8>::raw(from, BYTES, None), OperandMut::raw(to, BYTES, None)) };
                 Ok(graph.entry().copy(ends.0, ends.1).map(drop)?)
-            },
-        );
-        Ok(Row::new("add a copy node without owners", self.add_copy_raw(false)?, ours))
+            };
+            self.adding(|| self.graph(), add)
+        };
+        Ok([
+            Row::new("add a copy node without owners", self.add_copy_raw(false)?, ours()),
+            Row::new("add a copy node, filled in each time", self.add_filled_copy_raw()?, ours()),
+        ])
     }
 
     fn add_copy(&self) -> Outcome<Row<'_>> {
@@ -323,4 +339,16 @@ impl Bench {
     fn checked(&self) -> Outcome<CheckedConfig> {
         Ok(self.four()?.0.check(&LaunchConfig::new(SHAPE.0, SHAPE.1), &self.context)?)
     }
+}
+
+/// The parameters of a copy in one piece, between memories of one kind.
+fn copy_params((from, to): (CUdeviceptr, CUdeviceptr), kind: CUmemorytype) -> CUDA_MEMCPY3D_v2 {
+    // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+    let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
+    (params.srcDevice, params.dstDevice) = (from, to);
+    (params.srcMemoryType, params.dstMemoryType) = (kind, kind);
+    (params.srcPitch, params.dstPitch) = (BYTES, BYTES);
+    (params.srcHeight, params.dstHeight) = (1, 1);
+    (params.WidthInBytes, params.Height, params.Depth) = (BYTES, 1, 1);
+    params
 }
