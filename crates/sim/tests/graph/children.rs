@@ -1,6 +1,6 @@
 //! Child graphs: graphs inside graphs.
 
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{answers, call, driver_tests};
@@ -62,6 +62,20 @@ driver_tests! {
         answers!(driver.cuGraphDestroy(same), CUDA_ERROR_INVALID_VALUE);
         std::mem::forget(with_memory);
         graph.instantiate()?.run()?;
+    }
+
+    /// A graph that a stream is captured into is not destroyed, whether or not it belongs to a node.
+    fn a_captured_graph_is_moved_and_stays(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner, mut stream, mut captured) = (stage.graph()?, stage.graph()?, null_mut(), null_mut());
+        let (raw, mode) = (inner.raw, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        call!(driver.cuStreamCreate(&mut stream, 1))?;
+        call!(driver.cuStreamBeginCaptureToGraph(stream, raw, null(), null(), 0, mode))?;
+        graph.move_in(inner, &[])?;
+        answers!(driver.cuGraphDestroy(raw), CUDA_ERROR_ILLEGAL_STATE);
+        call!(driver.cuStreamEndCapture(stream, &mut captured))?;
+        assert_eq!(captured, raw);
+        call!(driver.cuStreamDestroy_v2(stream))?;
     }
 
     fn a_graph_with_conditional_nodes_is_not_moved(driver) {
