@@ -89,6 +89,23 @@ driver_tests! {
         );
     }
 
+    /// An allocation can be as large as the device's memory; whether there is enough shows at the launch.
+    fn allocations_larger_than_the_device_are_refused(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, mut node, mut available, mut total) = (stage.graph()?, null_mut(), 0, 0);
+        call!(driver.cuMemGetInfo_v2(&mut available, &mut total))?;
+        let mut large = allocation(2 * total);
+        answers!(
+            driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut large),
+            CUDA_ERROR_OUT_OF_MEMORY
+        );
+        assert_eq!(graph.counts()?, (0, 0));
+        for _ in 0..2 {
+            let mut fitting = allocation(available / 10 * 6);
+            call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut fitting))?;
+        }
+    }
+
     /// A graph with memory nodes grows, and does not shrink.
     fn nodes_of_a_graph_with_memory_stay(driver) {
         let stage = Stage::new(driver)?;
