@@ -282,6 +282,20 @@ driver_tests! {
         }
     }
 
+    fn memory_that_an_updated_executable_leaves_is_freed_by_other_graphs(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, other) = (stage.graph()?, stage.graph()?);
+        allocate(&stage, &graph, 7)?;
+        let (address, fill) = allocate(&stage, &other, 9)?;
+        let free_on_launch = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0;
+        let executable = graph.instantiate_with(free_on_launch.into())?;
+        assert_eq!(update(driver, &executable, &other).0, CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS);
+        executable.run()?;
+        assert!(free(driver, &other, address, &[fill]).is_err());
+        free(driver, &stage.graph()?, address, &[])?;
+        call!(driver.cuMemFree_v2(address))?;
+    }
+
     /// A graph counts as one with memory from the first memory node on, even if that is refused.
     fn a_refused_memory_node_leaves_its_mark(driver) {
         let stage = Stage::new(driver)?;

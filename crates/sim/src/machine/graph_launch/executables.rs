@@ -70,6 +70,7 @@ impl World {
         let given_up = found.addresses();
         self.graphs.retain_references(&renewal.references.objects);
         renewal.addresses().iter().for_each(|address| self.graphs.memory.hold(*address));
+        renewal.unfreed.iter().for_each(|address| self.graphs.memory.leave(*address));
         let works = self.graphs.works_of(pairs);
         let found = self.graphs.executables.get_mut(handle);
         if let Some(old) = found.map(|found| found.renew(works, renewal)) {
