@@ -75,6 +75,11 @@ impl Captures {
         self.sequences.is_empty()
     }
 
+    /// `true` if a stream is being captured into a graph.
+    pub(crate) fn are_into(&self, graph: GraphHandle) -> bool {
+        self.sequences.values().any(|sequence| sequence.graph == graph)
+    }
+
     pub(crate) fn of(&self, queue: QueueId) -> Option<(SequenceId, &Sequence)> {
         let id = self.branches.get(&queue)?.sequence;
         Some((id, self.sequences.get(&id)?))

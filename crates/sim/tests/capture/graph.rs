@@ -1,11 +1,11 @@
 //! Queries of a captured graph.
 
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use warploom_testkit::sys::types::{CUgraphEdgeData, CUgraphNodeType};
 use warploom_testkit::{answers, call, driver_tests};
 
-use crate::support::{ACTIVE, LOCAL, RELAXED, Stage};
+use crate::support::{ACTIVE, FILL, LOCAL, RELAXED, Stage};
 
 driver_tests! {
     fn a_graph_that_is_captured_grows_and_does_not_shrink(driver) {
@@ -27,6 +27,18 @@ driver_tests! {
         // A node that no stream added is none that a stream has to join.
         let graph = stage.end(stream)?;
         assert_eq!((graph.raw, graph.nodes()?), (raw, vec![node, added]));
+    }
+
+    fn a_graph_of_the_program_stays_while_a_stream_is_captured_into_it(driver) {
+        let stage = Stage::new(driver)?;
+        let (stream, mut raw) = (stage.stream()?, null_mut());
+        call!(driver.cuGraphCreate(&mut raw, 0))?;
+        call!(driver.cuStreamBeginCaptureToGraph(stream, raw, null(), null(), 0, LOCAL))?;
+        answers!(driver.cuGraphDestroy(raw), CUDA_ERROR_ILLEGAL_STATE);
+        assert_eq!(stage.status(stream)?, ACTIVE);
+        stage.fill(stream)?;
+        let graph = stage.end(stream)?;
+        assert_eq!((graph.raw, graph.kinds()?), (raw, vec![FILL]));
     }
 
     fn lists_are_cut_to_the_room_there_is(driver) {

@@ -1,11 +1,12 @@
 //! Child graphs: graphs inside graphs.
 
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{answers, call, driver_tests};
 
-use crate::support::{Stage, zeroed};
+use crate::conditions::conditional;
+use crate::support::{Stage, moved};
 
 driver_tests! {
     /// A child graph is a copy that belongs to its node.
@@ -49,12 +50,7 @@ driver_tests! {
         );
         assert_eq!(graph.counts()?, (0, 0));
         // Its node can become the owner instead.
-        let mut moved: CUgraphNodeParams = zeroed();
-        moved.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
-        moved.__bindgen_anon_1.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
-            graph: with_memory.raw,
-            ownership: CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
-        };
+        let mut moved = moved(with_memory.raw);
         call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut moved))?;
         answers!(
             driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut moved),
@@ -66,5 +62,43 @@ driver_tests! {
         answers!(driver.cuGraphDestroy(same), CUDA_ERROR_INVALID_VALUE);
         std::mem::forget(with_memory);
         graph.instantiate()?.run()?;
+    }
+
+    /// A graph that a stream is captured into is not destroyed, whether or not it belongs to a node.
+    fn a_captured_graph_is_moved_and_stays(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner, mut stream, mut captured) = (stage.graph()?, stage.graph()?, null_mut(), null_mut());
+        let (raw, mode) = (inner.raw, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        call!(driver.cuStreamCreate(&mut stream, 1))?;
+        call!(driver.cuStreamBeginCaptureToGraph(stream, raw, null(), null(), 0, mode))?;
+        graph.move_in(inner, &[])?;
+        answers!(driver.cuGraphDestroy(raw), CUDA_ERROR_ILLEGAL_STATE);
+        call!(driver.cuStreamEndCapture(stream, &mut captured))?;
+        assert_eq!(captured, raw);
+        call!(driver.cuStreamDestroy_v2(stream))?;
+    }
+
+    fn a_graph_with_conditional_nodes_is_not_moved(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner, context) = (stage.graph()?, stage.graph()?, stage.context());
+        let (mut handle, mut node, kind) = (0, null_mut(), CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF);
+        call!(driver.cuGraphConditionalHandleCreate(&mut handle, inner.raw, context, 1, 1))?;
+        let mut params = conditional(handle, kind, 1, context);
+        call!(driver.cuGraphAddNode_v2(&mut node, inner.raw, null_mut(), null_mut(), 0, &mut params))?;
+        let mut moved = moved(inner.raw);
+        answers!(
+            driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut moved),
+            CUDA_ERROR_NOT_SUPPORTED
+        );
+        assert_eq!((graph.counts()?, inner.counts()?), ((0, 0), (1, 0)));
+        let plain = stage.graph()?;
+        plain.empty(&[])?;
+        let child = graph.child(plain.raw, &[])?;
+        let executable = graph.instantiate()?;
+        answers!(
+            driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, inner.raw),
+            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+        );
+        executable.run()?;
     }
 }

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{answers, call, driver_tests};
 
-use crate::support::{Stage, kind_of, zeroed};
+use crate::support::{Stage, kind_of, moved, zeroed};
 
 /// The parameters of an allocation on the first device.
 pub(crate) fn allocation(bytes: usize) -> CUDA_MEM_ALLOC_NODE_PARAMS {
@@ -89,6 +89,23 @@ driver_tests! {
         );
     }
 
+    /// An allocation can be as large as the device's memory; whether there is enough shows at the launch.
+    fn allocations_larger_than_the_device_are_refused(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, mut node, mut available, mut total) = (stage.graph()?, null_mut(), 0, 0);
+        call!(driver.cuMemGetInfo_v2(&mut available, &mut total))?;
+        let mut large = allocation(2 * total);
+        answers!(
+            driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut large),
+            CUDA_ERROR_OUT_OF_MEMORY
+        );
+        assert_eq!(graph.counts()?, (0, 0));
+        for _ in 0..2 {
+            let mut fitting = allocation(available / 10 * 6);
+            call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut fitting))?;
+        }
+    }
+
     /// A graph with memory nodes grows, and does not shrink.
     fn nodes_of_a_graph_with_memory_stay(driver) {
         let stage = Stage::new(driver)?;
@@ -105,5 +122,33 @@ driver_tests! {
         call!(driver.cuGraphAddDependencies(graph.raw, [second].as_ptr(), [node].as_ptr(), 1))?;
         graph.empty(&[node])?;
         assert_eq!(graph.counts()?, (4, 3));
+    }
+
+    /// A child graph with memory nodes that was moved into a graph counts as memory nodes of that graph.
+    fn nodes_beside_a_child_graph_with_memory_stay(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner, mut node, mut params) = (stage.graph()?, stage.graph()?, null_mut(), allocation(64));
+        call!(driver.cuGraphAddMemAllocNode(&mut node, inner.raw, null_mut(), 0, &mut params))?;
+        call!(driver.cuGraphAddMemFreeNode(&mut node, inner.raw, [node].as_ptr(), 1, params.dptr))?;
+        let first = graph.empty(&[])?;
+        let child = graph.move_in(inner, &[first])?;
+        answers!(driver.cuGraphDestroyNode(first), CUDA_ERROR_NOT_SUPPORTED);
+        answers!(driver.cuGraphDestroyNode(child), CUDA_ERROR_NOT_SUPPORTED);
+        answers!(
+            driver.cuGraphRemoveDependencies(graph.raw, [first].as_ptr(), [child].as_ptr(), 1),
+            CUDA_ERROR_NOT_SUPPORTED
+        );
+        assert_eq!(graph.counts()?, (2, 1));
+        graph.instantiate()?.run()?;
+    }
+
+    sim fn a_node_that_gets_a_child_graph_with_memory_stays(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner, mut node, mut params) = (stage.graph()?, stage.graph()?, null_mut(), allocation(64));
+        let child = graph.child(inner.raw, &[])?;
+        call!(driver.cuGraphAddMemAllocNode(&mut node, inner.raw, null_mut(), 0, &mut params))?;
+        call!(driver.cuGraphNodeSetParams(child, &mut moved(inner.raw)))?;
+        std::mem::forget(inner);
+        answers!(driver.cuGraphDestroyNode(child), CUDA_ERROR_NOT_SUPPORTED);
     }
 }

@@ -185,6 +185,38 @@ driver_tests! {
         call!(driver.cuMemFree_v2(first))?;
     }
 
+    /// A child graph node of an executable takes over no graph with memory nodes.
+    fn a_graph_with_memory_updates_no_child_graph_node(driver) {
+        let stage = Stage::new(driver)?;
+        for is_freed in [false, true] {
+            let make = |value| -> TestResult<_> {
+                let graph = stage.graph()?;
+                let (address, fill) = allocate(&stage, &graph, value)?;
+                if is_freed {
+                    free(driver, &graph, address, &[fill])?;
+                }
+                Ok((graph, address))
+            };
+            let (graph, (inner, first), (other, second)) = (stage.graph()?, make(7)?, make(9)?);
+            let child = graph.move_in(inner, &[])?;
+            let executable = graph.instantiate()?;
+            answers!(
+                driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, other.raw),
+                CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+            );
+            executable.run()?;
+            assert_eq!(byte(driver, second), Err(CUresult::CUDA_ERROR_INVALID_VALUE));
+            if !is_freed {
+                assert_eq!(byte(driver, first), Ok(7));
+                call!(driver.cuMemFree_v2(first))?;
+            }
+            executable.run()?;
+            if !is_freed {
+                call!(driver.cuMemFree_v2(first))?;
+            }
+        }
+    }
+
     /// A fill of memory that its graph frees cannot be taken over by an executable with other addresses.
     fn updates_with_fills_of_temporary_memory_are_refused(driver) {
         let stage = Stage::new(driver)?;
@@ -248,6 +280,20 @@ driver_tests! {
             assert!(free(driver, &graph, address, &[fill]).is_err());
             free(driver, &stage.graph()?, address, &[])?;
         }
+    }
+
+    fn memory_that_an_updated_executable_leaves_is_freed_by_other_graphs(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, other) = (stage.graph()?, stage.graph()?);
+        allocate(&stage, &graph, 7)?;
+        let (address, fill) = allocate(&stage, &other, 9)?;
+        let free_on_launch = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0;
+        let executable = graph.instantiate_with(free_on_launch.into())?;
+        assert_eq!(update(driver, &executable, &other).0, CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS);
+        executable.run()?;
+        assert!(free(driver, &other, address, &[fill]).is_err());
+        free(driver, &stage.graph()?, address, &[])?;
+        call!(driver.cuMemFree_v2(address))?;
     }
 
     /// A graph counts as one with memory from the first memory node on, even if that is refused.
@@ -376,72 +422,6 @@ fn a_node_without_its_memory_is_a_fault() -> TestResult {
         assert_eq!(code_of(call!(driver.cuCtxSynchronize())), code);
         std::mem::forget((graph, other));
     }
-    Ok(())
-}
-
-/// Moves a graph into a child graph node of another.
-fn move_into(graph: &Graph<'_>, inner: Graph<'_>) -> TestResult<CUgraphNode> {
-    let (driver, mut node, mut moved): (_, _, CUgraphNodeParams) = (graph.driver, null_mut(), zeroed());
-    moved.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
-    moved.__bindgen_anon_1.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
-        graph: inner.raw,
-        ownership: CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
-    };
-    call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null(), null(), 0, &mut moved))?;
-    std::mem::forget(inner);
-    Ok(node)
-}
-
-/// An executable has the addresses of a graph that updates a child graph node, and gives up those before.
-#[test]
-fn an_update_of_a_child_graph_replaces_its_addresses() -> TestResult {
-    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
-    let driver = &driver;
-    let stage = Stage::new(driver)?;
-    let (graph, inner, other) = (stage.graph()?, stage.graph()?, stage.graph()?);
-    let (first, _) = allocate(&stage, &inner, 7)?;
-    let (second, _) = allocate(&stage, &other, 9)?;
-    let child = move_into(&graph, inner)?;
-    let executable = graph.instantiate()?;
-    call!(driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, other.raw))?;
-    drop((graph, other));
-    assert_eq!(next_address(&stage)?, first);
-    executable.run()?;
-    assert_eq!(byte(driver, second), Ok(9));
-    answers!(driver.cuGraphLaunch(executable.raw, null_mut()), CUDA_ERROR_INVALID_VALUE);
-    call!(driver.cuMemFree_v2(second))?;
-    executable.run()?;
-    call!(driver.cuMemFree_v2(second))?;
-    drop(executable);
-    let (graph, later) = (stage.graph()?, stage.graph()?);
-    assert_eq!((allocate(&stage, &graph, 0)?.0, allocate(&stage, &later, 0)?.0), (first, second));
-    Ok(())
-}
-
-/// The body that runs depends on the condition of the graph that updated the child graph node.
-#[test]
-fn an_update_of_a_child_graph_replaces_its_conditions() -> TestResult {
-    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
-    let driver = &driver;
-    let stage = Stage::new(driver)?;
-    let with_body = |value| -> TestResult<_> {
-        let (graph, mut handle, mut node) = (stage.graph()?, 0, null_mut());
-        call!(driver.cuGraphConditionalHandleCreate(&mut handle, graph.raw, stage.context(), 1, 1))?;
-        let kind = CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF;
-        let mut params = crate::conditions::conditional(handle, kind, 1, stage.context());
-        call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null(), null(), 0, &mut params))?;
-        let body = std::mem::ManuallyDrop::new(Graph { driver, raw: crate::conditions::bodies(&params)[0] });
-        body.fill(&stage.fill(0, value, 4), stage.context(), &[])?;
-        Ok(graph)
-    };
-    let (graph, other) = (stage.graph()?, with_body(2)?);
-    let child = move_into(&graph, with_body(1)?)?;
-    let executable = graph.instantiate()?;
-    executable.run()?;
-    assert_eq!(stage.words::<1>()?, [0x0101_0101]);
-    call!(driver.cuGraphExecChildGraphNodeSetParams(executable.raw, child, other.raw))?;
-    executable.run()?;
-    assert_eq!(stage.words::<1>()?, [0x0202_0202]);
     Ok(())
 }
 

@@ -135,6 +135,17 @@ impl Drop for Stage<'_> {
     }
 }
 
+/// The parameters of a child graph node that becomes the owner of a graph.
+pub(crate) fn moved(inner: CUgraph) -> CUgraphNodeParams {
+    let mut params: CUgraphNodeParams = zeroed();
+    params.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
+    params.__bindgen_anon_1.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
+        graph: inner,
+        ownership: CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
+    };
+    params
+}
+
 /// A graph, destroyed when it is dropped.
 pub(crate) struct Graph<'d> {
     pub(crate) driver: &'d Driver,
@@ -181,6 +192,14 @@ impl<'d> Graph<'d> {
     pub(crate) fn child(&self, inner: CUgraph, after: &[CUgraphNode]) -> TestResult<CUgraphNode> {
         let (driver, mut node) = (self.driver, null_mut());
         call!(driver.cuGraphAddChildGraphNode(&mut node, self.raw, after.as_ptr(), after.len(), inner))?;
+        Ok(node)
+    }
+
+    /// Moves a graph into a new node.
+    pub(crate) fn move_in(&self, inner: Graph<'_>, after: &[CUgraphNode]) -> TestResult<CUgraphNode> {
+        let (driver, mut node, mut params) = (self.driver, null_mut(), moved(inner.raw));
+        call!(driver.cuGraphAddNode_v2(&mut node, self.raw, after.as_ptr(), null(), after.len(), &mut params))?;
+        std::mem::forget(inner);
         Ok(node)
     }
 

@@ -179,6 +179,27 @@ driver_tests! {
         assert_eq!(ends.load(Ordering::SeqCst), 1);
     }
 
+    /// The driver counts the program's references below 0, and never runs the destructor.
+    unchecked fn an_object_that_is_released_too_often_never_ends(driver) {
+        let stage = Stage::new(driver)?;
+        let (ends, graph) = (AtomicU32::new(0), stage.graph()?);
+        call!(driver.cuUserObjectRelease(object(driver, &ends, 1)?, 2))?;
+        call!(driver.cuGraphRetainUserObject(graph.raw, object(driver, &ends, 1)?, 2, 1))?;
+        drop(graph);
+        assert_eq!(ends.load(Ordering::SeqCst), 0);
+    }
+
+    /// Otherwise the graph would have an object that is gone.
+    sim fn a_reference_of_a_graph_is_not_released_by_the_program(driver) {
+        let stage = Stage::new(driver)?;
+        let (ends, graph) = (AtomicU32::new(0), stage.graph()?);
+        let object = object(driver, &ends, 1)?;
+        call!(driver.cuGraphRetainUserObject(graph.raw, object, 1, 1))?;
+        answers!(driver.cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
+        drop(graph);
+        assert_eq!(ends.load(Ordering::SeqCst), 1);
+    }
+
     fn no_call_is_permitted_in_a_destructor(driver) {
         /// The driver, and the result of a call in the destructor.
         struct DestructorCall<'d>(&'d Driver, Option<warploom_testkit::sys::types::CUresult>);

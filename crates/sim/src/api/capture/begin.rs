@@ -73,7 +73,7 @@ pub(crate) fn cuStreamBeginCaptureToGraph(
     let mut world = call.world();
     let queue = capturable(call, &mut world, stream, mode)?;
     let graph = named(call, &world, graph)?;
-    if world.captures().sequences.values().any(|sequence| sequence.graph == graph) {
+    if world.captures().are_into(graph) {
         return Err(
             call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "a stream is being captured into the graph already")
         );

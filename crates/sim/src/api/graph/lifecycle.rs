@@ -24,12 +24,11 @@ pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status 
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     world.graph_is_read(graph);
-    let found = world.graphs().graphs.get(graph);
-    if found.is_some_and(|graph| graph.is_captured) {
-        return Err(
-            call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "a graph that is being captured belongs to its stream")
-        );
+    if world.captures().are_into(graph) {
+        let reason = "a stream is being captured into the graph, which stays until the capture ends";
+        return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
+    let found = world.graphs().graphs.get(graph);
     if found.is_some_and(|graph| graph.owner.is_some()) {
         return Err(call.refuse(INVALID_VALUE, "a child graph or the body of a conditional node belongs to its node"));
     }

@@ -69,7 +69,7 @@ pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> 
     let mut world = call.world();
     let (handle, found) = named_node(call, &world, node)?;
     let graph = world.graphs().graphs.get(found.graph);
-    if world.captures().sequences.values().any(|sequence| sequence.graph == found.graph) {
+    if world.captures().are_into(found.graph) {
         let reason = "the graph is being captured, so that its nodes stay";
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }

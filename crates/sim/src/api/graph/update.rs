@@ -248,6 +248,11 @@ fn update_child(
         return Err(absent(call));
     }
     let outline = executable.outline().child(node).ok_or_else(|| absent(call))?;
+    let is_conditional = |work: &NodeWork| matches!(work, NodeWork::Conditional(_));
+    if graphs.is_of_memory(child) || graphs.has_inside(child, is_conditional) {
+        let reason = "a graph with memory or conditional nodes updates no child graph node of an executable graph";
+        return Err(call.refuse(FAILURE, reason));
+    }
     let pairs = outline.pair(graphs, child).and_then(|pairs| executable.check_pairs(graphs, &pairs).map(|()| pairs));
     let pairs = pairs.map_err(|difference| refuse(call, &difference))?;
     let inner = graphs.nodes.get(node).and_then(|node| node.work.graphs().first().copied());

@@ -64,22 +64,44 @@ pub(crate) fn cuUserObjectRetain(call: &Call<'_>, raw: Ptr<CUuserObject_st>, cou
     let mut world = call.world();
     let handle = object(call, &world, raw)?;
     if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
-        object.of_program += u64::from(count);
+        object.of_program += i64::from(count);
     }
     Ok(())
 }
 
+/// Reports that a call takes more references to a user object than their holder has, and refuses the call on a
+/// machine where findings fail calls.
+fn check_held(call: &Call<'_>, world: &Guard<'_>, handle: UserObjectHandle, count: u32, held: i64) -> Status {
+    if i64::from(count) <= held {
+        return Ok(());
+    }
+    call.report_misuse(&world.graphs().user_objects, handle, HandleProblem::NotRetained);
+    if call.core().findings.fails_calls() {
+        let reason = format!("{count} references; there are {held}");
+        return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
+    }
+    Ok(())
+}
+
+/// The references of the program, and of graphs.
+fn references(world: &Guard<'_>, handle: UserObjectHandle) -> (i64, u64) {
+    world.graphs().user_objects.get(handle).map_or((0, 0), |object| (object.of_program, object.of_graphs))
+}
+
+/// Releases more references than there are, too, as the driver does. Those of graphs stay.
 pub(crate) fn cuUserObjectRelease(call: &Call<'_>, raw: Ptr<CUuserObject_st>, count: c_uint) -> Status {
     check_count(call, count)?;
     let mut world = call.world();
     let handle = object(call, &world, raw)?;
-    let Some(object) = world.graphs_mut().user_objects.get_mut(handle) else { return Err(INVALID_VALUE) };
-    let owned = object.of_program;
-    // The driver counts below 0 then, and never runs the destructor.
-    if u64::from(count) > owned {
-        return Err(call.refuse(INVALID_VALUE, format!("{count} references; the program has {owned}")));
+    let (held, of_graphs) = references(&world, handle);
+    if of_graphs > 0 && i64::from(count) > held {
+        let reason = format!("{count} references; the program has {held}, and graphs have {of_graphs}");
+        return Err(call.refuse(INVALID_VALUE, reason));
     }
-    object.of_program -= u64::from(count);
+    check_held(call, &world, handle, count, held)?;
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
+        object.of_program -= i64::from(count);
+    }
     let ended = world.graphs_mut().end_unreferenced(handle);
     world.graphs_mut().ended.extend(ended);
     call.run_destructors(&mut world);
@@ -101,10 +123,13 @@ pub(crate) fn cuGraphRetainUserObject(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     let handle = object(call, &world, raw)?;
+    if flags == MOVE {
+        check_held(call, &world, handle, count, references(&world, handle).0)?;
+    }
     if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
         object.of_graphs += u64::from(count);
         if flags == MOVE {
-            object.of_program = object.of_program.saturating_sub(count.into());
+            object.of_program -= i64::from(count);
         }
     }
     if let Some(graph) = world.graphs_mut().graphs.get_mut(graph) {
@@ -127,13 +152,7 @@ pub(crate) fn cuGraphReleaseUserObject(
     let graph = named(call, &world, graph)?;
     let handle = object(call, &world, raw)?;
     let held = world.graphs().graphs.get(graph).and_then(|graph| graph.user_objects.get(&handle)).copied().unwrap_or(0);
-    if held < count {
-        call.report_misuse(&world.graphs().user_objects, handle, HandleProblem::NotRetained);
-        if call.core().findings.fails_calls() {
-            let reason = format!("{count} references; the graph has {held}");
-            return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
-        }
-    }
+    check_held(call, &world, handle, count, held.into())?;
     let Some(found) = world.graphs_mut().graphs.get_mut(graph) else { return Err(INVALID_VALUE) };
     let released = held.min(count);
     if released == held {

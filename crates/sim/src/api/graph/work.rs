@@ -142,7 +142,7 @@ pub(super) fn event(call: &Call<'_>, world: &Guard<'_>, raw: CUevent) -> Status<
     Ok(handle)
 }
 
-/// Refuses a graph that would have to be copied to be inside another, and cannot be.
+/// Refuses a graph that cannot be inside another, or would have to be copied to be there and cannot be.
 pub(super) fn check_child(
     call: &Call<'_>,
     world: &Guard<'_>,
@@ -150,11 +150,21 @@ pub(super) fn check_child(
     ownership: CUgraphChildGraphNodeOwnership,
 ) -> Status {
     let inner = Handle::from_bits(inner.addr() as u64);
-    let is_moved = ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
-    if is_moved || world.graphs().graphs.get(inner).is_none() {
+    if world.graphs().graphs.get(inner).is_none() {
         return Ok(());
     }
-    clones::check_copyable(call, world, inner)
+    match ownership {
+        CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => check_movable(call, world, inner),
+        _ => clones::check_copyable(call, world, inner),
+    }
+}
+
+/// Refuses to move a graph into a node if it has conditional nodes.
+fn check_movable(call: &Call<'_>, world: &Guard<'_>, inner: GraphHandle) -> Status {
+    if world.graphs().has_inside(inner, |work| matches!(work, NodeWork::Conditional(_))) {
+        return Err(call.refuse(NOT_SUPPORTED, "a child graph has no conditional nodes"));
+    }
+    Ok(())
 }
 
 /// A graph inside a graph: a copy, or the graph itself if the node becomes its owner.
@@ -175,6 +185,7 @@ pub(super) fn child(
         return Err(call.refuse(INVALID_VALUE, "a graph inside itself; the real driver would crash here"));
     }
     if ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
+        check_movable(call, world, inner)?;
         return Ok(NodeWork::Child(inner));
     }
     clones::copy(call, world, inner).map(NodeWork::Child)

@@ -62,7 +62,7 @@ pub enum HandleProblem {
     Destroyed,
     /// Nothing ever had it.
     Unknown,
-    /// It is a user object of which a graph has fewer references than the call releases.
+    /// It is a user object of which the program or a graph has fewer references than the call releases or moves.
     NotRetained,
 }
 
@@ -126,7 +126,7 @@ impl Display for HandleProblem {
             HandleProblem::Orphaned => formatter.write_str("went with its context, which has been destroyed"),
             HandleProblem::Destroyed => formatter.write_str("has been destroyed"),
             HandleProblem::Unknown => formatter.write_str("was never handed out"),
-            HandleProblem::NotRetained => formatter.write_str("is released more often than the graph retains it"),
+            HandleProblem::NotRetained => formatter.write_str("is released more often than it is retained"),
         }
     }
 }

@@ -9,10 +9,10 @@ use warploom_engine::{Known, OpId, QueueId};
 use super::index::Index;
 use super::plan::{Plan, Step};
 use super::update::NewWork;
-use super::{Condition, Graphs, NodeWork, Outline};
+use super::{Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::conditions::Conditions;
-use crate::machine::objects::{Object, Objects};
+use crate::machine::objects::Object;
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 pub(crate) const AUTO_FREE: u64 = 1;
@@ -101,19 +101,19 @@ impl Executable {
             chains: Vec::new(),
             queues: SmallVec::new(),
         };
-        executable.index = Index::new(&executable.plan);
-        executable.study(&graphs.conditions);
+        executable.study(graphs);
         executable
     }
 
-    /// Derives from its plan: the conditions with their default values, and the addresses of memory nodes.
-    fn study(&mut self, all: &Objects<Condition>) {
+    /// Derives from its plan: the index, the default values of conditions, and the addresses of memory nodes.
+    fn study(&mut self, graphs: &Graphs) {
+        self.index = Index::new(&self.plan);
         let mut conditions = Vec::new();
         let (mut defaults, mut balance) = (Vec::new(), BTreeMap::<u64, (u32, u32)>::new());
         self.plan.each(&mut |step| match &step.work {
             NodeWork::Conditional(conditional) => {
                 conditions.push(conditional.condition.bits());
-                let condition = all.get(conditional.condition).filter(|found| found.is_reset_at_launch);
+                let condition = graphs.conditions.get(conditional.condition).filter(|found| found.is_reset_at_launch);
                 defaults.extend(condition.map(|found| (conditional.condition, found.default)));
             }
             NodeWork::Alloc(allocation) => balance.entry(allocation.address).or_default().0 += 1,
@@ -129,16 +129,6 @@ impl Executable {
         self.allocated = those(|allocated, _| allocated > 0);
         self.unfreed = those(|allocated, freed| allocated > freed);
         self.foreign_frees = those(|allocated, freed| allocated < freed);
-    }
-
-    /// Takes over other work for some of its nodes, also other conditions and memory.
-    pub(crate) fn take_over_part(&mut self, works: Vec<NewWork>, all: &Objects<Condition>) {
-        let is_more = |work: &NodeWork| work.is_of_memory() || matches!(work, NodeWork::Conditional(_));
-        let changes_more = works.iter().any(|new| is_more(&new.work));
-        self.take_over(works);
-        if changes_more {
-            self.study(all);
-        }
     }
 
     /// The addresses of memory that its nodes allocate or free, each once.

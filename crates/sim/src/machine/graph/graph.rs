@@ -32,7 +32,8 @@ pub(crate) struct Graph {
     pub(crate) copies: HashMap<NodeHandle, NodeHandle>,
     /// The graph that it is a copy of, which may be gone.
     pub(crate) original: Option<GraphHandle>,
-    /// `true` from the first allocation or free node on, also if that could not be added.
+    /// `true` from the first allocation or free node on, also if that could not be added, and from the first child
+    /// graph on for which it was `true`.
     pub(crate) is_of_memory: bool,
     /// The newest call that changed it, and its step of a host thread's timeline, while the machine checks.
     pub(crate) changed: Option<Box<(Epoch, Site)>>,
@@ -78,7 +79,7 @@ impl Graphs {
     pub(crate) fn add(&mut self, graph: GraphHandle, dependencies: Edges, work: NodeWork) -> Option<NodeHandle> {
         let found = self.graphs.get(graph)?;
         let (place, local_id) = (u32::try_from(found.nodes.len()).ok()?, found.next_local_id);
-        let is_memory = work.is_of_memory();
+        let is_memory = work.is_of_memory() || self.has_memory_inside(&work);
         let (before, inner) = (dependencies.clone(), work.graphs().to_vec());
         let condition = match &work {
             NodeWork::Conditional(node) => Some(node.condition),
@@ -113,10 +114,19 @@ impl Graphs {
         Some(node)
     }
 
+    /// `true` if a graph inside a node has memory nodes.
+    fn has_memory_inside(&self, work: &NodeWork) -> bool {
+        work.graphs().iter().any(|inner| self.graphs.get(*inner).is_some_and(|inner| inner.is_of_memory))
+    }
+
     /// Gives a node other work of the same kind. Returns its work before.
     pub(crate) fn replace_work(&mut self, handle: NodeHandle, work: NodeWork) -> Option<NodeWork> {
         for inner in work.graphs() {
             self.graphs.get_mut(*inner)?.owner = Some(handle);
+        }
+        if self.has_memory_inside(&work) {
+            let graph = self.nodes.get(handle)?.graph;
+            self.mark_memory(graph);
         }
         self.nodes.get_mut(handle).map(|node| std::mem::replace(&mut node.work, work))
     }

@@ -189,11 +189,11 @@ impl GraphMemory {
         self.devices.get_mut(usize::from(device))
     }
 
-    /// Reserves addresses for an allocation of a graph, at most a few times as many as the device has bytes. An
-    /// address that the graph has freed is used again if there is one.
+    /// Reserves addresses for an allocation of a graph: for one at most as many as the device has bytes, and for all
+    /// a few times as many. An address that the graph has freed is used again if there is one.
     fn take(&mut self, (graph, device): (GraphHandle, u16), bytes: u64, most: u64, freed: Option<u64>) -> Option<u64> {
         let addresses = self.device_mut(device)?;
-        let len = bytes.checked_next_multiple_of(GRAIN)?;
+        let len = bytes.checked_next_multiple_of(GRAIN).filter(|_| bytes <= most)?;
         if addresses.window.is_none() {
             addresses.window = Some(Window::new(most.checked_mul(WINDOWS)?).ok()?);
         }

@@ -111,7 +111,7 @@ impl NodeWork {
 /// Work for a node of an executable, from a node of another graph.
 pub(crate) struct NewWork {
     node: NodeHandle,
-    pub(super) work: NodeWork,
+    work: NodeWork,
     /// The call that added the other node, while the machine checks.
     site: Option<Arc<NodeSite>>,
 }
@@ -163,7 +163,7 @@ impl Executable {
     }
 
     /// Gives nodes the work of others. Reports name the other nodes from now on.
-    pub(super) fn take_over(&mut self, works: Vec<NewWork>) {
+    pub(crate) fn take_over(&mut self, works: Vec<NewWork>) {
         for NewWork { node, work, site } in works {
             if let Some(step) = self.step_mut(node) {
                 (step.work, step.site) = (work, site);

@@ -10,7 +10,9 @@ use crate::machine::objects::Object;
 
 /// Data of the program with a number of references.
 pub(crate) struct UserObject {
-    pub(crate) of_program: u64,
+    /// The program's own references; below 0 once it has released or moved more than there were. Then the
+    /// destructor never runs, as in the driver.
+    pub(crate) of_program: i64,
     /// The references of all graphs and executable graphs.
     pub(crate) of_graphs: u64,
     pub(crate) destructor: Destructor,

@@ -6,7 +6,7 @@ use warploom_engine::Mode;
 
 use crate::ffi::handle::{ExecutableHandle, GraphHandle, Handle};
 use crate::machine::destructor::Destructor;
-use crate::machine::graph::{Executable, Graphs, Pairs, References};
+use crate::machine::graph::{Executable, Pairs, References};
 use crate::machine::stream::{NON_BLOCKING, Traits};
 use crate::machine::world::{Work, World};
 
@@ -70,6 +70,7 @@ impl World {
         let given_up = found.addresses();
         self.graphs.retain_references(&renewal.references.objects);
         renewal.addresses().iter().for_each(|address| self.graphs.memory.hold(*address));
+        renewal.unfreed.iter().for_each(|address| self.graphs.memory.leave(*address));
         let works = self.graphs.works_of(pairs);
         let found = self.graphs.executables.get_mut(handle);
         if let Some(old) = found.map(|found| found.renew(works, renewal)) {
@@ -88,12 +89,8 @@ impl World {
         pairs: &Pairs,
     ) {
         let (works, references) = (self.graphs.works_of(pairs), self.graphs.references_of(child));
-        let Graphs { executables, conditions, memory, .. } = &mut self.graphs;
-        let Some(found) = executables.get_mut(handle) else { return };
-        let given_up = found.addresses();
-        found.take_over_part(works, conditions);
-        found.addresses().iter().for_each(|address| memory.hold(*address));
-        given_up.iter().for_each(|address| memory.forget(*address));
+        let Some(found) = self.graphs.executables.get_mut(handle) else { return };
+        found.take_over(works);
         let references = Arc::new(found.references_with(inside, references));
         let old = std::mem::replace(&mut found.references, Arc::clone(&references));
         self.graphs.retain_references(&references.objects);

@@ -195,7 +195,35 @@ fn a_graph_releases_a_user_object_more_often_than_it_retains_it() -> TestResult 
         Ok(())
     })
     .finds("handle misuse: cuGraphReleaseUserObject wants UserObject, NotRetained")
-    .says("is released more often than the graph retains it")
+    .says("is released more often than it is retained")
+    .check()
+}
+
+#[test]
+fn a_user_object_is_released_more_often_than_the_program_retains_it() -> TestResult {
+    planted(|bench| {
+        let (driver, mut object) = (&bench.driver, std::ptr::null_mut());
+        call!(driver.cuUserObjectCreate(&mut object, std::ptr::null_mut(), Some(super::leaks::destroy), 1, 1))?;
+        call!(driver.cuUserObjectRelease(object, if bench.fixed { 1 } else { 2 }))?;
+        Ok(())
+    })
+    .finds("handle misuse: cuUserObjectRelease wants UserObject, NotRetained")
+    .says("is released more often than it is retained")
+    .check()
+}
+
+#[test]
+fn more_references_to_a_user_object_are_moved_than_the_program_has() -> TestResult {
+    planted(|bench| {
+        let (driver, mut graph, mut object) = (&bench.driver, std::ptr::null_mut(), std::ptr::null_mut());
+        call!(driver.cuGraphCreate(&mut graph, 0))?;
+        call!(driver.cuUserObjectCreate(&mut object, std::ptr::null_mut(), Some(super::leaks::destroy), 1, 1))?;
+        call!(driver.cuGraphRetainUserObject(graph, object, if bench.fixed { 1 } else { 2 }, 1))?;
+        call!(driver.cuGraphDestroy(graph))?;
+        Ok(())
+    })
+    .finds("handle misuse: cuGraphRetainUserObject wants UserObject, NotRetained")
+    .says("is released more often than it is retained")
     .check()
 }
 
