@@ -45,8 +45,8 @@ impl Flaw {
 }
 
 impl World {
-    /// Refuses a graph that cannot be instantiated with these flags.
-    pub(crate) fn check_structure(&self, graph: GraphHandle, flags: u64) -> Result<(), Flaw> {
+    /// Refuses a graph that cannot be instantiated with these flags while a context is current.
+    pub(crate) fn check_structure(&self, graph: GraphHandle, context: ContextHandle, flags: u64) -> Result<(), Flaw> {
         let graphs = &self.graphs;
         if graphs.graphs.get(graph).is_some_and(|graph| graph.owner.is_some()) {
             return Err(Flaw::of_graph(NOT_SUPPORTED, "the graph belongs to a node, and is launched with it"));
@@ -61,6 +61,10 @@ impl World {
         for graph in &all {
             for (_, node) in graphs.nodes_of(*graph) {
                 if let NodeWork::Conditional(conditional) = &node.work {
+                    if conditional.context != context {
+                        let reason = "a conditional node runs in another context than the current one";
+                        return Err(Flaw::of_graph(INVALID_VALUE, reason));
+                    }
                     self.check_bodies(conditional)?;
                 }
             }

@@ -8,7 +8,7 @@ use warploom_sim::topology::Topology;
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{TestResult, answers, call, code_of, driver_tests, open};
 
-use crate::support::{Stage, zeroed};
+use crate::support::{Graph, Stage, zeroed};
 
 /// The parameters of a conditional node.
 pub(crate) fn conditional(
@@ -116,27 +116,42 @@ driver_tests! {
             CUDA_ERROR_INVALID_CONTEXT
         );
         assert_eq!(graph.counts()?, (0, 0));
-        // A node runs in the context of its condition.
-        let mut elsewhere = null_mut();
-        call!(driver.cuCtxCreate_v2(&mut elsewhere, 0, 0))?;
-        call!(driver.cuCtxSetCurrent(context))?;
-        for (of_handle, of_node) in [(context, elsewhere), (elsewhere, context)] {
-            let mut handle = 0;
-            call!(driver.cuGraphConditionalHandleCreate(&mut handle, graph.raw, of_handle, 0, 0))?;
-            let mut params = conditional(handle, IF, 1, of_node);
-            answers!(
-                driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut params),
-                CUDA_ERROR_INVALID_VALUE
-            );
-        }
-        call!(driver.cuCtxDestroy_v2(elsewhere))?;
-        assert_eq!(graph.counts()?, (0, 0));
         // A destroyed node sets its condition free.
         for _ in 0..2 {
             let mut params = conditional(own, IF, 1, context);
             call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut params))?;
             call!(driver.cuGraphDestroyNode(node))?;
         }
+    }
+
+    /// A node runs in the context of its condition, which is current when the graph is instantiated.
+    fn conditional_nodes_run_in_the_context_of_their_condition(driver) {
+        let stage = Stage::new(driver)?;
+        let (context, mut elsewhere) = (stage.context(), null_mut());
+        call!(driver.cuCtxCreate_v2(&mut elsewhere, 0, 0))?;
+        call!(driver.cuCtxSetCurrent(context))?;
+        let add = |graph: &Graph<'_>, of_handle, of_node| {
+            let (mut handle, mut node) = (0, null_mut());
+            call!(driver.cuGraphConditionalHandleCreate(&mut handle, graph.raw, of_handle, 0, 0))?;
+            let mut params = conditional(handle, IF, 1, of_node);
+            call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut params))
+        };
+        for (of_handle, of_node) in [(context, elsewhere), (elsewhere, context)] {
+            let graph = stage.graph()?;
+            let answer = add(&graph, of_handle, of_node);
+            assert_eq!(code_of(answer), CUresult::CUDA_ERROR_INVALID_VALUE);
+            assert_eq!(graph.counts()?, (0, 0));
+        }
+        for (of_both, code) in [(context, CUresult::CUDA_SUCCESS), (elsewhere, CUresult::CUDA_ERROR_INVALID_VALUE)] {
+            let graph = stage.graph()?;
+            add(&graph, of_both, of_both)?;
+            let mut raw = null_mut();
+            assert_eq!(code_of(call!(driver.cuGraphInstantiateWithFlags(&mut raw, graph.raw, 0))), code);
+            if !raw.is_null() {
+                call!(driver.cuGraphExecDestroy(raw))?;
+            }
+        }
+        call!(driver.cuCtxDestroy_v2(elsewhere))?;
     }
 }
 

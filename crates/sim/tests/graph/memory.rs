@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{answers, call, driver_tests};
+use warploom_testkit::{answers, call, code_of, driver_tests};
 
 use crate::support::{Stage, kind_of, moved, zeroed};
 
@@ -89,21 +89,25 @@ driver_tests! {
         );
     }
 
-    /// An allocation can be as large as the device's memory; whether there is enough shows at the launch.
-    fn allocations_larger_than_the_device_are_refused(driver) {
+    /// Graphs have more addresses than the device has bytes, but not any number of them.
+    fn addresses_for_graphs_come_to_an_end(driver) {
         let stage = Stage::new(driver)?;
-        let (graph, mut node, mut available, mut total) = (stage.graph()?, null_mut(), 0, 0);
+        let (mut node, mut available, mut total) = (null_mut(), 0, 0);
         call!(driver.cuMemGetInfo_v2(&mut available, &mut total))?;
         let mut large = allocation(2 * total);
-        answers!(
-            driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut large),
-            CUDA_ERROR_OUT_OF_MEMORY
-        );
-        assert_eq!(graph.counts()?, (0, 0));
+        let graph = stage.graph()?;
         for _ in 0..2 {
             let mut fitting = allocation(available / 10 * 6);
             call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut fitting))?;
         }
+        answers!(
+            driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut large),
+            CUDA_ERROR_OUT_OF_MEMORY
+        );
+        assert_eq!(graph.counts()?, (2, 0));
+        drop(graph);
+        let graph = stage.graph()?;
+        call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut large))?;
     }
 
     /// A graph with memory nodes grows, and does not shrink.
@@ -142,13 +146,36 @@ driver_tests! {
         graph.instantiate()?.run()?;
     }
 
-    sim fn a_node_that_gets_a_child_graph_with_memory_stays(driver) {
+    fn a_child_graph_with_memory_takes_no_others_place(driver) {
         let stage = Stage::new(driver)?;
         let (graph, inner, mut node, mut params) = (stage.graph()?, stage.graph()?, null_mut(), allocation(64));
         let child = graph.child(inner.raw, &[])?;
         call!(driver.cuGraphAddMemAllocNode(&mut node, inner.raw, null_mut(), 0, &mut params))?;
-        call!(driver.cuGraphNodeSetParams(child, &mut moved(inner.raw)))?;
-        std::mem::forget(inner);
-        answers!(driver.cuGraphDestroyNode(child), CUDA_ERROR_NOT_SUPPORTED);
+        answers!(driver.cuGraphNodeSetParams(child, &mut moved(inner.raw)), CUDA_ERROR_NOT_SUPPORTED);
+        call!(driver.cuGraphDestroyNode(child))?;
+    }
+    /// An executable's copy does not change between memory that a graph allocates and other memory.
+    fn copies_stay_in_the_memory_that_they_were_made_for(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, context, mut node, mut params) = (stage.graph()?, stage.context(), null_mut(), allocation(64));
+        call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut params))?;
+        let plain = stage.copy(4, 0, 4);
+        let of_graph = CUDA_MEMCPY3D { dstDevice: params.dptr, ..plain };
+        let copies = [graph.copy(&of_graph, context, &[node])?, graph.copy(&plain, context, &[])?];
+        let executable = graph.instantiate()?;
+        for (copy, given, code) in [
+            (copies[0], &plain, CUresult::CUDA_ERROR_INVALID_VALUE),
+            (copies[0], &of_graph, CUresult::CUDA_SUCCESS),
+            (copies[1], &of_graph, CUresult::CUDA_ERROR_INVALID_VALUE),
+            (copies[1], &stage.copy(8, 0, 4), CUresult::CUDA_SUCCESS),
+        ] {
+            let answer = call!(driver.cuGraphExecMemcpyNodeSetParams(executable.raw, copy, given, context));
+            assert_eq!(code_of(answer), code);
+        }
+        call!(driver.cuMemsetD32_v2(stage.memory, 7, 1))?;
+        call!(driver.cuMemsetD32_v2(stage.memory + 4, 0, 2))?;
+        executable.run()?;
+        assert_eq!(stage.words()?, [7, 0, 7]);
+        call!(driver.cuMemFree_v2(params.dptr))?;
     }
 }

@@ -30,10 +30,10 @@ fn instantiate(
     flags: u64,
 ) -> Result<ExecutableHandle, Flaw> {
     let flaw = |code| Flaw::of_graph(code, "");
-    call.context(world).map_err(flaw)?;
+    let context = call.context(world).map_err(flaw)?;
     let graph = named(call, world, graph).map_err(flaw)?;
     world.graph_is_read(graph);
-    world.check_structure(graph, flags)?;
+    world.check_structure(graph, context, flags)?;
     let handle = world.instantiate(graph, flags);
     handle.ok_or_else(|| Flaw::of_graph(OUT_OF_MEMORY, "there are as many executable graphs as handles"))
 }

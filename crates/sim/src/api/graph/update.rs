@@ -111,7 +111,7 @@ fn set(
     if let Some(graph) = graph {
         work::check_fill(call, &world, graph, &new)?;
     }
-    if let Some(change) = new.obstacle(&old, flags) {
+    if let Some(change) = world.graphs().obstacle(&old, &new, flags) {
         let reason = format!("an executable graph cannot take over this change of the node: result {}", change.0);
         return Err(call.refuse(INVALID_VALUE, reason));
     }

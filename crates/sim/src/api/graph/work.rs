@@ -159,10 +159,13 @@ pub(super) fn check_child(
     }
 }
 
-/// Refuses to move a graph into a node if it has conditional nodes.
+/// Refuses to move a graph into a node if it has conditions, or a graph inside it has.
 fn check_movable(call: &Call<'_>, world: &Guard<'_>, inner: GraphHandle) -> Status {
-    if world.graphs().has_inside(inner, |work| matches!(work, NodeWork::Conditional(_))) {
-        return Err(call.refuse(NOT_SUPPORTED, "a child graph has no conditional nodes"));
+    let graphs = world.graphs();
+    let is_conditional =
+        |graph: &GraphHandle| graphs.graphs.get(*graph).is_some_and(|graph| !graph.conditions.is_empty());
+    if graphs.all_in(inner).iter().any(is_conditional) {
+        return Err(call.refuse(NOT_SUPPORTED, "a child graph has no conditions"));
     }
     Ok(())
 }
@@ -300,6 +303,11 @@ pub(super) fn changed(
         (NodeWork::Child(_), NodeParams::Child { graph: inner, ownership })
             if world.graphs().graphs.get(graph).is_some_and(|graph| !graph.is_of_memory) =>
         {
+            if world.graphs().is_of_memory(Handle::from_bits(inner.addr() as u64)) {
+                return Err(
+                    call.refuse(NOT_SUPPORTED, "a node gets no graph with memory nodes in the place of another")
+                );
+            }
             child(call, world, graph, *inner, *ownership)
         }
         (NodeWork::Child(_), NodeParams::Child { .. })

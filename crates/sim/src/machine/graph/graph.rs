@@ -124,10 +124,6 @@ impl Graphs {
         for inner in work.graphs() {
             self.graphs.get_mut(*inner)?.owner = Some(handle);
         }
-        if self.has_memory_inside(&work) {
-            let graph = self.nodes.get(handle)?.graph;
-            self.mark_memory(graph);
-        }
         self.nodes.get_mut(handle).map(|node| std::mem::replace(&mut node.work, work))
     }
 

@@ -78,9 +78,8 @@ fn are_same_kinds(old: &[MemoryOp], new: &[MemoryOp]) -> bool {
 }
 
 impl NodeWork {
-    /// The reason why an executable cannot take this work over in the place of other work of the same kind.
-    /// `flags` are those of its instantiation.
-    pub(crate) fn obstacle(&self, old: &NodeWork, flags: u64) -> Option<Change> {
+    /// As [`Graphs::obstacle`], as far as the two works tell.
+    fn obstacle(&self, old: &NodeWork, flags: u64) -> Option<Change> {
         match (old, self) {
             (NodeWork::Kernel(old), NodeWork::Kernel(new)) => {
                 let [before, now] = [old, new].map(|kernel| kernel.attributes.priority.unwrap_or_default());
@@ -117,6 +116,23 @@ pub(crate) struct NewWork {
 }
 
 impl Graphs {
+    /// The reason why an executable cannot take work over in the place of other work of the same kind. `flags` are
+    /// those of its instantiation.
+    pub(crate) fn obstacle(&self, old: &NodeWork, new: &NodeWork, flags: u64) -> Option<Change> {
+        let changes_memory = self.are_in_graph_memory(old) != self.are_in_graph_memory(new);
+        let refused = || changes_memory.then_some(Change::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
+        new.obstacle(old, flags).or_else(refused)
+    }
+
+    /// Which ends of a copy are in memory that graphs allocate.
+    fn are_in_graph_memory(&self, work: &NodeWork) -> Option<[bool; 2]> {
+        let NodeWork::Memory(memory) = work else { return None };
+        match memory.op.addresses() {
+            [Some(to), Some(from)] => Some([to, from].map(|address| self.memory.has(address))),
+            _ => None,
+        }
+    }
+
     /// The address of memory that a new copy or fill uses, and that a graph allocates and frees: no nodes are added for
     /// it any more.
     pub(crate) fn use_of_temporary(&self, work: &NodeWork) -> Option<u64> {
@@ -155,7 +171,7 @@ impl Executable {
             let (Some(old), Some(node)) = (self.work(*old), graphs.nodes.get(*new)) else { continue };
             let foreign = || graphs.foreign_fill(&node.work, self.graph);
             let refused = || foreign().map(|_| Change::CU_GRAPH_EXEC_UPDATE_ERROR);
-            if let Some(change) = node.work.obstacle(old, self.flags).or_else(refused) {
+            if let Some(change) = graphs.obstacle(old, &node.work, self.flags).or_else(refused) {
                 return Err(Difference::new(change, Some(*new)));
             }
         }
