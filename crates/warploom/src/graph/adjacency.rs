@@ -12,7 +12,7 @@ use warploom_driver::sys::types::{CUgraphEdgeData, CUgraphNode};
 
 use super::hierarchy::{GraphId, Locked};
 use super::late_report::report_late;
-use super::raw::RawNode;
+use super::raw::{NodeMap, RawNode};
 use super::{GraphDef, GraphError, Node};
 use crate::diagnostics::Subject;
 use crate::live_set::backing::{Backing, Named};
@@ -182,10 +182,8 @@ impl Adjacency<'_> {
     /// The data of the edges to some nodes, as they were last read.
     fn data_of(&self, others: &[Node]) -> Vec<CUgraphEdgeData> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let data = |other: &Node| {
-            let known = last.iter().find(|(node, _)| *node == other.raw());
-            known.map_or_else(default_data, |(_, data)| *data)
-        };
+        let known: NodeMap<CUgraphEdgeData> = last.iter().copied().collect();
+        let data = |other: &Node| known.get(&other.raw()).copied().unwrap_or_else(default_data);
         others.iter().map(data).collect()
     }
 }
