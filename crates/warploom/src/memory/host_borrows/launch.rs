@@ -1,12 +1,19 @@
 //! Launches of graphs that use memory which the host can borrow.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use crate::memory::{Access, AllocationRef};
 use crate::{MemoryError, Result, Stream};
 
 /// The allocations of a graph that the host can borrow. A graph that uses device memory only has none, and
 /// its launches cost nothing here.
 #[derive(Clone, Default)]
-pub(crate) struct HostUses(Vec<(AllocationRef, Access)>);
+pub(crate) struct HostUses {
+    all: Vec<(AllocationRef, Access)>,
+    /// The indices of the allocations, by their identities.
+    indices: BTreeMap<usize, usize>,
+}
 
 impl HostUses {
     /// Adds memory that the graph uses, unless it is known to be device memory.
@@ -14,17 +21,20 @@ impl HostUses {
         if held.is_device() {
             return;
         }
-        match self.0.iter_mut().find(|(known, _)| known.identity() == held.identity()) {
-            Some((_, Access::Write)) => {}
-            Some((_, known)) => *known = access,
-            None => self.0.push((held.clone(), access)),
+        match self.indices.entry(held.identity()) {
+            Entry::Occupied(index) if access == Access::Write => self.all[*index.get()].1 = access,
+            Entry::Occupied(_) => {}
+            Entry::Vacant(index) => {
+                index.insert(self.all.len());
+                self.all.push((held.clone(), access));
+            }
         }
     }
 
     /// `true` if the graph uses none.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// Begins a launch on a stream, before it is enqueued: from here on, host borrows wait for the stream.
@@ -38,12 +48,12 @@ impl HostUses {
     #[inline]
     pub(crate) fn begin_launch<'a>(&'a self, stream: &'a Stream) -> Result<Launching<'a>> {
         let mut launching = Launching { begun: &[], stream };
-        for (index, (held, _)) in self.0.iter().enumerate() {
+        for (index, (held, _)) in self.all.iter().enumerate() {
             if !held.host_borrows().begin_launch() {
                 let (address, bytes) = (held.address(), held.bytes());
                 return Err(MemoryError::HostBorrowed { address, bytes }.into());
             }
-            launching.begun = &self.0[..=index];
+            launching.begun = &self.all[..=index];
             held.meet(stream)?;
         }
         Ok(launching)
