@@ -163,6 +163,21 @@ pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool
     of_turn(stream).ok().flatten().inspect(|sequence| sequence.did(held, stream, access)).is_some()
 }
 
+/// Records that a stream is about to copy values with padding, if it is captured. The caller has the stream's turn.
+#[inline]
+pub(crate) fn note_copy(stream: &Stream, has_padding: bool) {
+    if has_padding && any() {
+        note_padded_copy(stream);
+    }
+}
+
+#[cold]
+fn note_padded_copy(stream: &Stream) {
+    if let Ok(Some(sequence)) = of_turn(stream) {
+        sequence.note_padded_copy();
+    }
+}
+
 /// A stream that is captured uses memory from now on in ways that are not seen here.
 #[cold]
 pub(crate) fn declare_use(held: &AllocationRef, stream: &Stream) {

@@ -53,6 +53,9 @@ pub(super) fn end_body(graph: &GraphDef, stream: &Stream, body: &Arc<Sequence>, 
         return BodyEnd { is_over, result };
     }
     let kept = body.finish();
+    if kept.has_padded_copies {
+        graph.note_padded_copies();
+    }
     let attached = graph.attach(kept.clone().into_bundle());
     if attached.is_err() {
         outer.keep_all(kept);

@@ -96,7 +96,7 @@ mod turn;
 use active::is_on;
 pub(crate) use active::{
     Claim, any, before, check_context, check_event, check_legacy, check_scope, check_work, claim, declare_use, did,
-    enqueue, in_context, keep, keep_owner, of, shadowed,
+    enqueue, in_context, keep, keep_owner, note_copy, of, shadowed,
 };
 pub use body::{Body, Capturing, Done, Idle, Settled, State};
 pub use captured::Captured;
@@ -193,6 +193,9 @@ impl<M: Mode> Capture<M> {
         let (definition, nodes) = (definition?, kept.nodes);
         if kept.has_memory_nodes {
             definition.note_memory_nodes();
+        }
+        if kept.has_padded_copies {
+            definition.note_padded_copies();
         }
         if let Err(error) = definition.attach(kept.into_bundle()) {
             // It would use memory that nothing keeps.

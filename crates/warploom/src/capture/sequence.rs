@@ -69,6 +69,8 @@ pub(crate) struct Kept {
     pub(super) nodes: usize,
     /// `true` if one of them allocates or frees memory.
     pub(super) has_memory_nodes: bool,
+    /// `true` if one of them copies values with padding.
+    pub(super) has_padded_copies: bool,
 }
 
 impl Kept {
@@ -349,6 +351,11 @@ impl Sequence {
     /// Takes note of a node that allocates or frees memory.
     pub(crate) fn note_memory_node(&self) {
         self.lock().kept.has_memory_nodes = true;
+    }
+
+    /// Takes note of a node that copies values with padding.
+    pub(super) fn note_padded_copy(&self) {
+        self.lock().kept.has_padded_copies = true;
     }
 
     /// Drops a value when the capture ends; at once, if it has ended.

@@ -85,6 +85,11 @@ impl GraphDef {
         self.lock().add_uncopyable(self.id(), RawNode::new(null_mut()), "memory");
     }
 
+    /// Takes note of captured copies of values with padding, whose nodes are not known.
+    pub(crate) fn note_padded_copies(&self) {
+        self.lock().set_padded_copies(self.id());
+    }
+
     /// Destroys the root at once; all handles are refused from then on.
     pub(crate) fn destroy_root(&self) -> Result<()> {
         self.hierarchy().end()

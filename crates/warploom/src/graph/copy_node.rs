@@ -368,7 +368,8 @@ impl CopyNode {
     ///
     /// # Errors
     ///
-    /// As [`CopyNode::set_source`].
+    /// As [`CopyNode::set_source`], and [`GraphError::Opaque`] for a captured node whose source may have values with
+    /// padding, since a copy of such values was captured, or the capture goes on; [`CopyNode::set`] replaces both.
     pub fn set_destination<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>) -> Result<()> {
         let to = to.into().into_memory();
         let bytes = size_of_values::<T>(to.len())?;
@@ -387,8 +388,13 @@ impl CopyNode {
         bundle.keep(part, padded.map(Retained::Padded));
         let _current = self.context().current()?;
         let mut locked = self.node.lock();
+        locked.node(&self.node)?;
         if let Some(present) = locked.bundle(self.node.graph_id(), self.node.raw()) {
             bundle.keep_parts_of(present, |kept| kept != part);
+        }
+        let is_source_known = bundle.retained(|kept| kept == Part::Source).next().is_some();
+        if part == Part::Destination && !is_source_known && locked.may_copy_padding(self.node.graph_id()) {
+            return Err(GraphError::Opaque { kind: NodeKind::Copy }.into());
         }
         if let Some(source) = bundle.padded(Part::Source) {
             source.expect(bundle.padded(Part::Destination))?;

@@ -121,8 +121,8 @@ pub enum GraphError {
         given: usize,
     },
 
-    /// The node's parameters cannot be changed one by one: other code has made them.
-    #[error("the {kind} node was made by other code, of a form that cannot be changed in part")]
+    /// The node's parameters cannot be changed one by one: other code has made them, or they were captured.
+    #[error("the {kind} node was captured or made by other code, of a form that cannot be changed in part")]
     Opaque {
         /// The kind of the node.
         kind: NodeKind,

@@ -93,7 +93,9 @@ impl<'h> Locked<'h> {
         if is_exposed {
             attachments.expose();
         }
-        self.entry_mut(copy).attachments = attachments;
+        let has_padded_copies = from.entry(source).has_padded_copies;
+        let entry = self.entry_mut(copy);
+        (entry.attachments, entry.has_padded_copies) = (attachments, has_padded_copies);
         Ok(())
     }
 

@@ -1,8 +1,9 @@
 //! Clones, embedded graphs and their updates.
 
+use warploom::capture::Relaxed;
 use warploom::graph::{ChildNode, CopyNode, NodeKind};
 use warploom::sys::types::CUresult;
-use warploom::{DeviceCopy, Error, GraphDef, GraphError, ManagedMemory, MemoryError};
+use warploom::{Buffer, DeviceCopy, Error, GraphDef, GraphError, ManagedMemory, MemoryError, Result, VolumeShape};
 use warploom_sim::Mode;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -85,6 +86,61 @@ driver_tests! {
         assert_eq!(plain.set_source(&source), refused());
         stage.graph.instantiate()?.launch(&stage.stream)?;
         assert_eq!(target.download(&stage.stream)?, [value; 2]);
+    }
+
+    /// S2.42: nor by nodes of captured graphs, whose types are not known, in copies of these and while the capture
+    /// goes on.
+    fn captured_values_with_padding_are_copied_to_their_own_type(driver) {
+        #[derive(Clone, Copy, Debug, DeviceCopy, PartialEq)]
+        #[repr(C)]
+        struct Padded {
+            small: u8,
+            large: u32,
+        }
+        let stage = Stage::new(driver)?;
+        let value = Padded { small: 1, large: 2 };
+        let uploaded = || stage.pool.upload(&[value; 2], &stage.stream);
+        let (source, mut target, mut bytes) = (uploaded()?, uploaded()?, stage.pool.zeroed::<u8>(16, &stage.stream)?);
+        let refused = || Err::<(), Error>(GraphError::Opaque { kind: NodeKind::Copy }.into());
+        let capture = stage.stream.capture(Relaxed)?;
+        let condition = capture.condition(1)?;
+        source.copy_to(&mut target, &capture)?;
+        assert_eq!(condition.graph().nodes()?[0].downcast::<CopyNode>()?.set_destination(&mut bytes), refused());
+        capture.end()?.close()?;
+
+        let line = VolumeShape::packed(2, 1, 1);
+        let captured = |kind: usize, target: &mut Buffer<Padded>| -> Result<GraphDef> {
+            let capture = stage.stream.capture(Relaxed)?;
+            match kind {
+                0 => source.copy_to(target, &capture)?,
+                1 => source.rows(2, 2, 1)?.copy_to(target.rows_mut(2, 2, 1)?, &capture)?,
+                _ => source.volume(line)?.copy_to(target.volume_mut(line)?, &capture)?,
+            }
+            Ok(capture.end()?.into())
+        };
+        for kind in 0..3 {
+            let graph = captured(kind, &mut target)?;
+            let (clone, outer) = (graph.try_clone()?, GraphDef::new(&stage.context)?);
+            let child = outer.entry().embed(&graph)?.child()?;
+            for graph in [&graph, &clone, &child] {
+                let node = graph.nodes()?[0].downcast::<CopyNode>()?;
+                assert_eq!(node.set_destination(&mut bytes), refused());
+                node.set(&source, &mut target)?;
+                node.set_destination(&mut target)?;
+                assert!(matches!(node.set_destination(&mut bytes), Err(Error::Memory(MemoryError::CastPadding { .. }))));
+            }
+            graph.instantiate()?.launch(&stage.stream)?;
+            assert_eq!(target.download(&stage.stream)?, [value; 2]);
+        }
+
+        let numbers = (stage.zeroed(4)?, stage.zeroed(4)?, stage.pool.upload(&[1_u32; 4], &stage.stream)?);
+        let (from, mut to, mut other) = numbers;
+        let capture = stage.stream.capture(Relaxed)?;
+        from.copy_to(&mut to, &capture)?;
+        let graph: GraphDef = capture.end()?.into();
+        graph.nodes()?[0].downcast::<CopyNode>()?.set_destination(&mut other)?;
+        graph.instantiate()?.launch(&stage.stream)?;
+        assert_eq!(other.download(&stage.stream)?, [0; 4]);
     }
 
     /// A clone has the same nodes and edges, at every depth, and is a graph of its own.

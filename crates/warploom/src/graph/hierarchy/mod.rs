@@ -108,6 +108,8 @@ pub(super) struct Entry {
     unwanted: Vec<RawNode>,
     /// The memory and conditional nodes that were added here, which a copy of the graph cannot have.
     uncopyable: NodeMap<&'static str>,
+    /// `true` if captured nodes that are not known copy values with padding.
+    pub(super) has_padded_copies: bool,
     /// `true` if it has a condition, or is the body of a conditional node: then it cannot be copied, either.
     is_conditional: bool,
     /// The contexts of nodes that were copied from a graph of another context, where their owners do not tell.
@@ -131,6 +133,7 @@ impl Entry {
             is_captured: false,
             unwanted: Vec::new(),
             uncopyable: NodeMap::default(),
+            has_padded_copies: false,
             is_conditional: false,
             contexts: NodeMap::default(),
             conditionals: NodeMap::default(),
@@ -273,6 +276,16 @@ impl<'h> Locked<'h> {
         }
         // SAFETY: the node is alive, and there is no handle to it.
         unsafe { self.destroy(id, node) }
+    }
+
+    /// Records that captured nodes of a graph copy values with padding.
+    pub(super) fn set_padded_copies(&mut self, id: GraphId) {
+        self.entry_mut(id).has_padded_copies = true;
+    }
+
+    /// `true` if a captured node of a graph, of which nothing else is known, may copy values with padding.
+    pub(super) fn may_copy_padding(&self, id: GraphId) -> bool {
+        self.entry(id).has_padded_copies || self.entry(id).is_captured
     }
 
     /// Refuses to destroy nodes of a graph that is being captured.

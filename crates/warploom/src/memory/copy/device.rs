@@ -7,7 +7,7 @@ use crate::device::same_driver;
 use crate::memory::allocation::Allocation;
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
-use crate::{Context, CopyError, DeviceCopy, Queue, Result, Slice, SliceMut, Stream};
+use crate::{Context, CopyError, DeviceCopy, Queue, Result, Slice, SliceMut, Stream, capture};
 
 impl<T: DeviceCopy> Slice<'_, T> {
     /// Copies everything to as many values elsewhere, which may be on another device, in the order of
@@ -24,7 +24,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
     pub fn copy_to<'d>(self, destination: impl Into<SliceMut<'d, T>>, queue: &impl Queue) -> Result<()> {
         let (to, from, stream) = (destination.into().span, self.span, queue.stream());
         same_length(from.len, to.len)?;
-        copy(to, from, self.size_in_bytes(), stream)
+        copy(to, from, self.size_in_bytes(), stream, T::HAS_PADDING)
     }
 }
 
@@ -59,7 +59,7 @@ fn reachable_from_either(to: &Context, from: &Context, stream: &Stream) -> Resul
     to.serves(stream).or_else(|_| from.serves(stream))
 }
 
-fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream, has_padding: bool) -> Result<()> {
     reachable(to.allocation, from.allocation, stream)?;
     if bytes == 0 {
         return Ok(());
@@ -67,6 +67,7 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
     let _turn = stream.turn();
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
+    capture::note_copy(stream, has_padding);
     enqueue(to, from, bytes, stream)?;
     from.allocation.did(stream, Access::Read);
     to.allocation.did(stream, Access::Write);

@@ -8,7 +8,7 @@ use warploom_driver::sys::types::CUDA_MEMCPY2D;
 use super::planes::{self, Endpoint, Planes, enqueue_between};
 use crate::memory::rows::{Grid, Rows, RowsMut};
 use crate::memory::slice::Span;
-use crate::{CopyError, DeviceCopy, Queue, Result, Stream};
+use crate::{CopyError, DeviceCopy, Queue, Result, Stream, capture};
 
 impl Endpoint {
     /// Rows of an allocation.
@@ -81,7 +81,8 @@ pub(in crate::memory) fn copy_as_row(to: Span<'_>, from: Span<'_>, bytes: usize,
 }
 
 /// Enqueues a checked copy that is not empty, of memory that the stream may use.
-fn enqueue<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
+fn enqueue<T: DeviceCopy>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
+    capture::note_copy(stream, T::HAS_PADDING);
     let (source, destination) = (from.allocation().context(), to.allocation().context());
     let (to, from, grid) = (Endpoint::of::<T>(to), Endpoint::of::<T>(from), from);
     if source == destination {

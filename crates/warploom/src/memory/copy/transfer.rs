@@ -12,6 +12,8 @@ pub(crate) struct Transfer<'a> {
     from: Span<'a>,
     to: Span<'a>,
     bytes: usize,
+    /// `true` if the values have padding.
+    has_padding: bool,
 }
 
 impl<'a> Transfer<'a> {
@@ -19,7 +21,7 @@ impl<'a> Transfer<'a> {
     #[inline]
     pub(crate) fn new<T: DeviceCopy>(from: Slice<'a, T>, to: SliceMut<'a, T>) -> Result<Transfer<'a>> {
         same_length(from.len(), to.len())?;
-        Ok(Transfer { bytes: from.size_in_bytes(), from: from.span, to: to.span })
+        Ok(Transfer { bytes: from.size_in_bytes(), from: from.span, to: to.span, has_padding: T::HAS_PADDING })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -84,6 +86,7 @@ impl<'a> Transfer<'a> {
         } else {
             order(stream, &[(from, Access::Read), (to, Access::Write)])?;
         }
+        capture::note_copy(stream, self.has_padding);
         enqueue(self.to, self.from, self.bytes, stream)?;
         from.did(stream, Access::Read);
         to.did(stream, Access::Write);

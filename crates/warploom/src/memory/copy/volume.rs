@@ -5,7 +5,7 @@ use warploom_driver::sys::types::CUDA_MEMCPY3D;
 
 use super::planes::{self, Endpoint, Planes, enqueue_between};
 use crate::memory::volume::{Block, Volume, VolumeMut};
-use crate::{CopyError, DeviceCopy, Queue, Result, Stream};
+use crate::{CopyError, DeviceCopy, Queue, Result, Stream, capture};
 
 impl Planes {
     /// Planes of an allocation.
@@ -62,7 +62,8 @@ impl<T: DeviceCopy> VolumeMut<'_, T> {
 }
 
 /// Enqueues a checked copy that is not empty, of memory that the stream may use.
-fn enqueue<T>(to: &Block<'_>, from: &Block<'_>, stream: &Stream) -> Result<()> {
+fn enqueue<T: DeviceCopy>(to: &Block<'_>, from: &Block<'_>, stream: &Stream) -> Result<()> {
+    capture::note_copy(stream, T::HAS_PADDING);
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
     let copy = descriptor::<T>(Planes::of::<T>(to), Planes::of::<T>(from), from);
