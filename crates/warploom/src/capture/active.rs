@@ -211,7 +211,7 @@ pub(crate) fn check_scope(stream: &Stream, hierarchy: u64) -> Result<()> {
 #[cold]
 pub(crate) fn enqueue(stream: &Stream, call: impl FnOnce() -> Result<()>) -> Result<()> {
     match claim(stream)? {
-        Claim::Captured(sequence) => sequence.add_node(call),
+        Claim::Captured(sequence) => sequence.add_node(stream, call),
         Claim::Runs(_mark) => call(),
     }
 }

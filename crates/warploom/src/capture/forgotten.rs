@@ -52,7 +52,8 @@ pub(super) fn end_body(graph: &GraphDef, stream: &Stream, body: &Arc<Sequence>, 
     if !is_over {
         return BodyEnd { is_over, result };
     }
-    let kept = body.finish();
+    let mut kept = body.finish();
+    graph.note_contexts(std::mem::take(&mut kept.contexts));
     if kept.has_padded_copies {
         graph.note_padded_copies();
     }

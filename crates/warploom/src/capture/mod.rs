@@ -189,11 +189,12 @@ impl<M: Mode> Capture<M> {
         self.is_over = true;
         end_bodies(self.stream.sequence())?;
         let definition = self.finish();
-        let kept = self.stream.sequence().finish();
+        let mut kept = self.stream.sequence().finish();
         let (definition, nodes) = (definition?, kept.nodes);
         if kept.has_memory_nodes {
             definition.note_memory_nodes();
         }
+        definition.note_contexts(std::mem::take(&mut kept.contexts));
         if kept.has_padded_copies {
             definition.note_padded_copies();
         }

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::active;
 use super::finish::{Ended, end};
 use super::order::{GraphMemoryId, Order};
+use super::tail::Tail;
 use super::turn::{Turn, TurnLock};
 use crate::event::Timing;
-use crate::graph::{Bundle, Part, Retained};
+use crate::graph::{Bundle, Part, RawNode, Retained};
 use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, CaptureStatus, Context, DriverId, Event, GraphDef, Result, Stream};
 
@@ -67,6 +68,8 @@ pub(crate) struct Kept {
     owners: Vec<Arc<dyn Any + Send + Sync>>,
     /// The number of nodes captured through this crate.
     pub(super) nodes: usize,
+    /// The contexts of nodes that do not run in the graph's.
+    pub(super) contexts: Vec<(RawNode, Context)>,
     /// `true` if one of them allocates or frees memory.
     pub(super) has_memory_nodes: bool,
     /// `true` if one of them copies values with padding.
@@ -335,13 +338,25 @@ impl Sequence {
 
     /// Makes a call that adds a node, and counts the node. No other thread uses the graph meanwhile: the caller
     /// has a turn, and a graph that is known may have other handles.
-    pub(super) fn add_node(&self, call: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub(super) fn add_node(&self, stream: &Stream, call: impl FnOnce() -> Result<()>) -> Result<()> {
         match self.known_graph() {
             Some(graph) => graph.alone(call)?,
             None => call()?,
         }
         self.count();
+        self.note_context(stream);
         Ok(())
+    }
+
+    /// Takes note of the context of the node that a stream has added last, if that is not the graph's.
+    fn note_context(&self, stream: &Stream) {
+        let is_of_graph = self.lock().members.first().is_none_or(|first| first.stream.context() == stream.context());
+        if !is_of_graph
+            && let Ok(tail) = Tail::of(stream)
+            && let [node] = *tail.dependencies
+        {
+            self.lock().kept.contexts.push((RawNode::new(node), stream.context().clone()));
+        }
     }
 
     pub(super) fn count(&self) {

@@ -9,7 +9,7 @@ use super::raw::RawNode;
 use super::{GraphDef, GraphError, HostCall, HostFunction, Node};
 use crate::capture::Ended;
 use crate::diagnostics::{Subject, report};
-use crate::{CaptureError, Result};
+use crate::{CaptureError, Context, Result};
 
 impl Node {
     /// Takes back a node that was added just now to a graph which is being captured. It is destroyed when the
@@ -83,6 +83,13 @@ impl GraphDef {
     /// Takes note of captured memory nodes, which keep the graph from being copied. They are never destroyed.
     pub(crate) fn note_memory_nodes(&self) {
         self.lock().add_uncopyable(self.id(), RawNode::new(null_mut()), "memory");
+    }
+
+    /// Takes note of the contexts of captured nodes, where these are not the graph's.
+    pub(crate) fn note_contexts(&self, contexts: Vec<(RawNode, Context)>) {
+        if !contexts.is_empty() {
+            self.lock().set_contexts(self.id(), contexts);
+        }
     }
 
     /// Takes note of captured copies of values with padding, whose nodes are not known.

@@ -86,4 +86,5 @@ pub use memory_node::{AllocNode, FreeNode};
 pub use node::{Node, NodeKind, TypedNode};
 pub use operand::{Operand, OperandMut};
 pub use position::Position;
+pub(crate) use raw::RawNode;
 pub use words_node::WordsNode;

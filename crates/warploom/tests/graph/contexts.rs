@@ -1,10 +1,11 @@
 //! Nodes that run in another context than their graph's.
 
+use warploom::capture::Relaxed;
 use warploom::graph::{CopyNode, FillNode, KernelNode, NodeKind, WordsNode};
 use warploom::leaks::{Kind, Leaks};
 use warploom::{
     AccessLayer, Context, ContextOptions, DevicePool, Driver, Error, GraphDef, GraphError, GraphExec, LaunchConfig,
-    ManagedBuffer, ManagedMemory, PeerError, Result, StreamWord,
+    ManagedBuffer, ManagedMemory, PeerError, Result, Stream, StreamWord,
 };
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
@@ -201,6 +202,68 @@ fn nodes_that_are_found_are_checked_for_their_own_context() -> TestResult {
         assert_eq!(far_y.download(&stream)?, [9; 4]);
         assert_eq!(word.load(), 2);
     }
+    assert_sound(&machine);
+    Ok(())
+}
+
+/// S2.22, S2.45: so are nodes that were captured on a stream of another context, and their copies.
+#[test]
+fn captured_nodes_are_checked_for_their_own_context() -> TestResult {
+    let (machine, driver) = open(Topology::preset("dgx-h100")?, Mode::Threads)?;
+    let stage = Stage::new(&driver)?;
+    let far = driver.device(1)?.context()?;
+    let (pool, stream) = (DevicePool::new(&far)?, far.stream()?);
+    let (mut near_x, mut near_y) = (stage.zeroed(4)?, stage.zeroed(4)?);
+    let (mut far_x, mut far_y) = (pool.zeroed::<u32>(4, &stream)?, pool.zeroed::<u32>(4, &stream)?);
+    stream.synchronize()?;
+    stage.stream.synchronize()?;
+    let mut capture_both = |on: &Stream| -> Result<()> {
+        stream.wait_for(on)?;
+        far_x.fill(7, &stream)?;
+        far_x.copy_to(&mut far_y, &stream)?;
+        on.wait_for(&stream)?;
+        near_x.fill(1, on)
+    };
+    let capture = stage.stream.capture(Relaxed)?;
+    capture_both(&stage.stream)?;
+    let graph: GraphDef = capture.end()?.into();
+    let clone = graph.try_clone()?;
+    let outer = GraphDef::new(&stage.context)?;
+    let embedded = outer.entry().embed(&graph)?.child()?;
+    let exec = graph.instantiate()?;
+    let captured = graph.clone();
+
+    let missing = |from, to| Err(Error::from(PeerError::NotEnabled { from, to, layer: AccessLayer::Pool }));
+    for graph in [&graph, &clone, &embedded] {
+        for node in graph.nodes()? {
+            if node.kind()? == NodeKind::Copy {
+                let node = node.downcast::<CopyNode>()?;
+                assert_eq!(node.set(&near_x, &mut near_y), missing(1, 0));
+                node.set(&far_x, &mut far_y)?;
+                if node.graph() == &captured {
+                    exec.node(&node).set(&far_x, &mut far_y)?;
+                }
+                continue;
+            }
+            let node = node.downcast::<FillNode>()?;
+            match node.parameters()?.value {
+                7 => {
+                    assert_eq!(node.set(&mut near_x, 9), missing(1, 0));
+                    node.set(&mut far_x, 9)?;
+                }
+                _ => {
+                    assert_eq!(node.set(&mut far_x, 2), missing(0, 1));
+                    node.set(&mut near_x, 2)?;
+                }
+            }
+        }
+    }
+    for exec in [graph.instantiate()?, clone.instantiate()?, outer.instantiate()?, exec] {
+        exec.launch(&stage.stream)?;
+    }
+    stage.stream.synchronize()?;
+    assert_eq!((far_y.download(&stream)?[0], near_x.download(&stage.stream)?[0]), (7, 1));
+    drop((near_x, near_y, far_x, far_y));
     assert_sound(&machine);
     Ok(())
 }

@@ -12,6 +12,13 @@ impl Locked<'_> {
         kept.or_else(|| self.entry(id).contexts.get(&node).cloned())
     }
 
+    /// Records the contexts that nodes of a graph run in, which their owners do not tell.
+    pub(in crate::graph) fn set_contexts(&mut self, id: GraphId, contexts: Vec<(RawNode, Context)>) {
+        if self.is_alive(id) {
+            self.entry_mut(id).contexts.extend(contexts);
+        }
+    }
+
     /// The contexts of a graph that is copied to a place of another one, for a bundle to keep there. Those of
     /// graphs below are kept in the graph.
     pub(in crate::graph) fn contexts_besides(&self, place: &Context, id: GraphId) -> Bundle {

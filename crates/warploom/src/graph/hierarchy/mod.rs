@@ -112,7 +112,8 @@ pub(super) struct Entry {
     pub(super) has_padded_copies: bool,
     /// `true` if it has a condition, or is the body of a conditional node: then it cannot be copied, either.
     is_conditional: bool,
-    /// The contexts of nodes that were copied from a graph of another context, where their owners do not tell.
+    /// The contexts of nodes that were captured on a stream of another context, or copied from a graph of one, where
+    /// their owners do not tell.
     contexts: NodeMap<Context>,
     /// The conditional nodes that were added here.
     conditionals: NodeMap<Conditional>,
