@@ -8,7 +8,7 @@ use warploom_engine::{Known, OpId, QueueId};
 
 use super::index::Index;
 use super::plan::{Plan, Step};
-use super::update::NewWork;
+use super::work::NewWork;
 use super::{Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::conditions::Conditions;

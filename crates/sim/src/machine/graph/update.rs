@@ -1,12 +1,10 @@
 //! Updates of executables: which changes of a node's work an executable can take over.
 
-use std::sync::Arc;
-
 use warploom_sys::types::{CUgraphExecUpdateResult, CUmemorytype};
 
+use super::work::NewWork;
 use super::{Difference, Executable, Given, Graphs, MemoryNode, NodeWork, Pairs};
-use crate::ffi::handle::{GraphHandle, NodeHandle};
-use crate::memory::shadow::NodeSite;
+use crate::ffi::handle::GraphHandle;
 use crate::memory::{MemoryOp, Side};
 
 type Change = CUgraphExecUpdateResult;
@@ -105,14 +103,6 @@ impl NodeWork {
             _ => None,
         }
     }
-}
-
-/// Work for a node of an executable, from a node of another graph.
-pub(crate) struct NewWork {
-    node: NodeHandle,
-    work: NodeWork,
-    /// The call that added the other node, while the machine checks.
-    site: Option<Arc<NodeSite>>,
 }
 
 impl Graphs {

@@ -9,9 +9,10 @@ use warploom_sys::types::{
 };
 
 use super::{ConditionalNode, KernelNode};
-use crate::ffi::handle::{ContextHandle, EventHandle, GraphHandle};
+use crate::ffi::handle::{ContextHandle, EventHandle, GraphHandle, NodeHandle};
 use crate::machine::work::Work;
 use crate::memory::MemoryOp;
+use crate::memory::shadow::NodeSite;
 
 /// The work of a node, from which each launch creates its ops. A clone costs little.
 #[derive(Clone)]
@@ -47,6 +48,14 @@ impl NodeWork {
 
 // A program may have a million of them.
 const _: () = assert!(size_of::<NodeWork>() <= 24, "work is small");
+
+/// Work for a node of an executable, from a node of another graph.
+pub(crate) struct NewWork {
+    pub(super) node: NodeHandle,
+    pub(super) work: NodeWork,
+    /// The call that added the other node, while the machine checks.
+    pub(super) site: Option<Arc<NodeSite>>,
+}
 
 /// A copy or a fill.
 #[derive(Clone)]
