@@ -284,10 +284,17 @@ impl Position<'_> {
     #[inline(never)]
     fn add_unowned_copy(&self, from: CUdeviceptr, to: CUdeviceptr, bytes: usize) -> Result<NodeId> {
         self.context().check_generation()?;
-        let operand = |address| CopyOperand { address, kind: OperandKind::Unified, pitch: bytes };
-        let params = Copy::new(operand(from), operand(to), (bytes, 1))?.params();
-        // SAFETY: the caller vouches for both ends.
-        self.add_unowned(unsafe { adding(&params, self.context()) })
+        if bytes == 0 {
+            return Err(GraphError::NoBytes.into());
+        }
+        check_apart(from, to, bytes)?;
+        let context = self.context();
+        self.add_unowned_by(|locked, place| {
+            let driver = locked.driver();
+            let params = locked.plain_copy().of(from, to, bytes);
+            // SAFETY: the caller vouches for both ends.
+            unsafe { adding(params, context)(driver, place) }
+        })
     }
 }
 

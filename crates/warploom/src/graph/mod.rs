@@ -54,6 +54,7 @@ mod memory_node;
 mod node;
 mod operand;
 mod owners;
+mod plain_copy;
 mod position;
 mod raw;
 mod slot_index;

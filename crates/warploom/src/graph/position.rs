@@ -164,7 +164,11 @@ impl<'a> Position<'a> {
         bundle: &mut Bundle,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
     ) -> Result<NodeId> {
-        self.add_after(self.graph.lock(), |locked, id| locked.prepare(id, bundle), call)
+        self.add_after(
+            self.graph.lock(),
+            |locked, id| locked.prepare(id, bundle),
+            |locked, place| call(locked.driver(), place),
+        )
     }
 
     /// Adds a node that keeps nothing. If the call fails, the graph is as before.
@@ -172,6 +176,15 @@ impl<'a> Position<'a> {
     pub(super) fn add_unowned(
         &self,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
+    ) -> Result<NodeId> {
+        self.add_unowned_by(|locked, place| call(locked.driver(), place))
+    }
+
+    /// As [`Position::add_unowned`], by a call that has the graph's hierarchy.
+    #[inline]
+    pub(super) fn add_unowned_by(
+        &self,
+        call: impl FnOnce(&mut Locked<'a>, Place) -> warploom_driver::Result<()>,
     ) -> Result<NodeId> {
         self.add_after(self.graph.lock(), |_, _| Ok(Prepared::NONE), call)
     }
@@ -183,7 +196,7 @@ impl<'a> Position<'a> {
         locked: &mut Locked<'a>,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
     ) -> Result<NodeId> {
-        self.add_after(locked, |_, _| Ok(Prepared::NONE), call)
+        self.add_after(locked, |_, _| Ok(Prepared::NONE), |locked, place| call(locked.driver(), place))
     }
 
     /// As [`Position::add`], to the graph's hierarchy, which is locked.
@@ -194,7 +207,7 @@ impl<'a> Position<'a> {
         bundle: &mut Bundle,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
     ) -> Result<NodeId> {
-        self.add_after(locked, |locked, id| locked.prepare(id, bundle), call)
+        self.add_after(locked, |locked, id| locked.prepare(id, bundle), |locked, place| call(locked.driver(), place))
     }
 
     /// Attaches owners, adds the node, and indexes the owners.
@@ -203,7 +216,7 @@ impl<'a> Position<'a> {
         &self,
         mut lock: L,
         prepare: impl FnOnce(&mut Locked<'a>, GraphId) -> Result<Prepared>,
-        call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
+        call: impl FnOnce(&mut Locked<'a>, Place) -> warploom_driver::Result<()>,
     ) -> Result<NodeId> {
         let id = self.graph.id();
         let locked = lock.borrow_mut();
@@ -223,7 +236,7 @@ impl<'a> Position<'a> {
         };
         let prepared = prepare(locked, id)?;
         let mut raw = null_mut();
-        if let Err(error) = call(self.graph.driver(), (&raw mut raw, graph, after, count)) {
+        if let Err(error) = call(locked, (&raw mut raw, graph, after, count)) {
             // Moved first: the lock itself then has no address, and need not be in memory.
             let lock = lock;
             not_added(lock, id, raw, prepared);

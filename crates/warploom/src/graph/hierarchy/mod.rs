@@ -21,6 +21,7 @@ use super::attachments::Attachments;
 use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::node::NodeId;
+use super::plain_copy::PlainCopy;
 use super::position::Dependency;
 use super::raw::{NodeMap, RawNode};
 use super::{GraphError, Node};
@@ -59,6 +60,7 @@ struct State {
     is_broken: bool,
     /// `true` if other code has a handle of a graph or node.
     is_exposed: bool,
+    plain_copy: PlainCopy,
 }
 
 // Methods of the state rather than of `Locked`: a guard whose address is never taken stays in registers.
@@ -166,7 +168,8 @@ impl Hierarchy {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
-        let state = State { graphs: vec![Entry::new(raw)], is_owned, is_broken: false, is_exposed: false };
+        let (graphs, plain_copy) = (vec![Entry::new(raw)], PlainCopy::new());
+        let state = State { graphs, is_owned, is_broken: false, is_exposed: false, plain_copy };
         Hierarchy { number, context: context.clone(), state: BiasedMutex::new(state), _mark: mark }
     }
 
@@ -244,6 +247,12 @@ impl<'h> Locked<'h> {
     #[inline]
     pub(super) fn driver(&self) -> &'h Driver {
         self.hierarchy.driver()
+    }
+
+    /// The parameters that a copy between two addresses is added with.
+    #[inline]
+    pub(super) fn plain_copy(&mut self) -> &mut PlainCopy {
+        &mut self.state.plain_copy
     }
 
     /// The driver's handle of a graph, if it is not destroyed.
