@@ -14,6 +14,7 @@ mod memory;
 mod memory_addresses;
 mod newer;
 mod nodes;
+mod order;
 mod support;
 mod updates;
 mod user_objects;

@@ -1,9 +1,10 @@
-//! Random pairs of graphs: the answer of an update of an executable of the first by the second.
+//! Random pairs of graphs: the answer of an update of an executable of the first by the second, or by a clone.
 
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
+use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
 use warploom_testkit::{Random, TestResult, call};
 
@@ -24,6 +25,27 @@ enum Kind {
     Record,
 }
 
+/// A change of a graph that is built.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// Removes an edge, if there is one.
+    Remove(usize, usize),
+    /// Adds an edge, if there is none, to a later node.
+    Add(usize, usize),
+    /// Adds a node behind both and destroys it.
+    Destroy(usize, usize),
+    /// Is refused to add a node behind the first, the second and again the first.
+    Refuse(usize, usize),
+}
+
+/// Nodes, and changes behind their addition.
+#[derive(Clone, Debug)]
+struct Definition {
+    nodes: Vec<Node>,
+    changes: Vec<Change>,
+    is_cloned: bool,
+}
+
 /// The answer of the update of one pair, and the pair.
 pub(crate) fn answer(rig: &Rig, seed: u64) -> TestResult<String> {
     rig.primary.make_current()?;
@@ -31,6 +53,7 @@ pub(crate) fn answer(rig: &Rig, seed: u64) -> TestResult<String> {
     let len = 1 + random.below(5);
     let first = graph(&mut random, len);
     let second = if random.below(100) < 80 { varied(&mut random, &first) } else { graph(&mut random, len) };
+    let (first, second) = (changed(&mut random, first), changed(&mut random, second));
     let (counter, mut event, mut exec) = (Arc::new(AtomicU32::new(0)), null_mut(), null_mut());
     call!(driver.cuEventCreate(&mut event, 2))?;
     let (one, one_nodes) = build(rig, &first, event, &counter)?;
@@ -49,13 +72,54 @@ pub(crate) fn answer(rig: &Rig, seed: u64) -> TestResult<String> {
     Ok(format!("{code} {} {named:?} of {first:?} by {second:?}", info.result.0))
 }
 
+/// A definition with up to four changes.
+fn changed(random: &mut Random, nodes: Vec<Node>) -> Definition {
+    let (mut changes, len) = (Vec::new(), nodes.len());
+    for _ in 0..random.pick(&[0, 0, 1, 2, 4]) {
+        let (one, other) = (random.below(len), random.below(len));
+        let (from, to) = (one.min(other), one.max(other));
+        changes.push(match random.below(6) {
+            0..3 => Change::Remove(from, to),
+            3 => Change::Add(from, to),
+            4 => Change::Destroy(one, other),
+            _ => Change::Refuse(one, other),
+        });
+    }
+    Definition { nodes, changes, is_cloned: random.below(100) < 20 }
+}
+
+/// Makes a change. Its outcome depends on the graph alone.
+fn change(driver: &Driver, graph: CUgraph, raws: &[CUgraphNode], change: Change) -> TestResult {
+    let add = |after: &[CUgraphNode]| {
+        let mut added = null_mut();
+        let code = code!(driver.cuGraphAddEmptyNode(&mut added, graph, after.as_ptr(), after.len()));
+        (code == 0).then_some(added)
+    };
+    match change {
+        Change::Remove(from, to) => {
+            code!(driver.cuGraphRemoveDependencies(graph, &raws[from], &raws[to], 1));
+        }
+        Change::Add(from, to) => {
+            code!(driver.cuGraphAddDependencies(graph, &raws[from], &raws[to], 1));
+        }
+        Change::Destroy(one, other) => {
+            if let Some(added) = add(&[raws[one], raws[other]]) {
+                call!(driver.cuGraphDestroyNode(added))?;
+            }
+        }
+        Change::Refuse(one, other) => assert_eq!(add(&[raws[one], raws[other], raws[one]]), None),
+    }
+    Ok(())
+}
+
 fn build(
     rig: &Rig,
-    nodes: &[Node],
+    definition: &Definition,
     event: CUevent,
     counter: &Arc<AtomicU32>,
 ) -> TestResult<(CUgraph, Vec<CUgraphNode>)> {
     let (driver, mut graph, mut raws) = (&rig.driver, null_mut(), Vec::new());
+    let nodes = &definition.nodes;
     let host = CUDA_HOST_NODE_PARAMS { fn_: Some(count), userData: Arc::as_ptr(counter).cast_mut().cast() };
     call!(driver.cuGraphCreate(&mut graph, 0))?;
     for node in nodes {
@@ -72,6 +136,16 @@ fn build(
         for from in &node.late {
             call!(driver.cuGraphAddDependencies(graph, &raws[*from], &raws[to], 1))?;
         }
+    }
+    definition.changes.iter().try_for_each(|wanted| change(driver, graph, &raws, *wanted))?;
+    if definition.is_cloned {
+        let mut clone = null_mut();
+        call!(driver.cuGraphClone(&mut clone, graph))?;
+        for raw in &mut raws {
+            call!(driver.cuGraphNodeFindInClone(raw, *raw, clone))?;
+        }
+        call!(driver.cuGraphDestroy(graph))?;
+        graph = clone;
     }
     Ok((graph, raws))
 }

@@ -88,6 +88,7 @@ impl Program<'_> {
         let gone = earlier.raw;
         call!(driver.cuGraphRemoveDependencies_v2(graph.raw, &one, &other, null(), 1))?;
         graph.nodes[to].before.retain(|raw| *raw != gone);
+        graph.removed += 1;
         Ok(())
     }
 
@@ -101,6 +102,7 @@ impl Program<'_> {
         let gone = graph.nodes.remove(place);
         call!(driver.cuGraphDestroyNode(std::ptr::without_provenance_mut(gone.raw)))?;
         graph.nodes.iter_mut().for_each(|node| node.before.retain(|raw| *raw != gone.raw));
+        graph.removed += 1;
         Ok(())
     }
 
@@ -128,7 +130,7 @@ impl Program<'_> {
                 let place = |raw| self.graphs[index].nodes.iter().position(|node| node.raw == raw);
                 let barrier = barrier.and_then(place).map(|place| nodes[place].raw);
                 let owners = self.graphs[index].owners.clone();
-                self.graphs.push(ModelGraph { raw, nodes, barrier, owners });
+                self.graphs.push(ModelGraph { raw, nodes, barrier, owners, removed: 0 });
             }
             return Ok(());
         };

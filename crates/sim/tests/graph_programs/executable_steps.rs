@@ -15,7 +15,8 @@ impl Program<'_> {
         if self.execs.len() < 4 {
             let (mut raw, graph) = (null_mut(), &self.graphs[index]);
             call!(driver.cuGraphInstantiateWithFlags(&mut raw, graph.raw, 0))?;
-            self.execs.push(ModelExec { raw, nodes: graph.nodes.clone(), owners: graph.owners.clone() });
+            let (nodes, owners, removed) = (graph.nodes.clone(), graph.owners.clone(), graph.removed);
+            self.execs.push(ModelExec { raw, nodes, owners, removed });
         }
         Ok(())
     }
@@ -73,7 +74,8 @@ impl Program<'_> {
         let (old, new) = (&self.execs[exec].nodes, &self.graphs[graph].nodes);
         let is_same_graph = old.len() == new.len() && old.iter().zip(new).all(|(old, new)| old.raw == new.raw);
         let has_same_edges = old.iter().zip(new).all(|(old, new)| same(&old.before, &new.before));
-        if is_same_graph && has_same_edges {
+        let has_same_order = self.execs[exec].removed == self.graphs[graph].removed;
+        if is_same_graph && has_same_edges && has_same_order {
             assert!(updated.is_ok(), "an executable can be updated by its own graph: {info:?}");
         }
         match updated {

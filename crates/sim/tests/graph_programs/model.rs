@@ -31,6 +31,8 @@ pub(crate) struct ModelGraph {
     /// A child node, which everything added before it comes before and everything later behind.
     pub(crate) barrier: Option<usize>,
     pub(crate) owners: BTreeMap<usize, u32>,
+    /// The number of edges and nodes that were removed: each may change the order in which updates compare nodes.
+    pub(crate) removed: u32,
 }
 
 pub(crate) struct ModelExec {
@@ -38,6 +40,8 @@ pub(crate) struct ModelExec {
     /// The nodes of the definition, with their work here.
     pub(crate) nodes: Vec<ModelNode>,
     pub(crate) owners: BTreeMap<usize, u32>,
+    /// As its graph's.
+    pub(crate) removed: u32,
 }
 
 /// A user object: the number of times that its destructor ran.

@@ -121,7 +121,7 @@ impl<'d> Program<'d> {
         let (driver, mut raw) = (self.driver, null_mut());
         if self.graphs.len() < 4 {
             call!(driver.cuGraphCreate(&mut raw, 0))?;
-            self.graphs.push(ModelGraph { raw, nodes: Vec::new(), barrier: None, owners: BTreeMap::new() });
+            self.graphs.push(ModelGraph { raw, nodes: Vec::new(), barrier: None, owners: BTreeMap::new(), removed: 0 });
         }
         Ok(())
     }

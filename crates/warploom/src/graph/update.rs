@@ -15,6 +15,9 @@ impl GraphExec {
     /// Gives every node the parameters of the corresponding one of a definition, which has the same nodes and
     /// edges. Launches from now on use them; those before are not affected.
     ///
+    /// Nodes correspond by the order in which they and their edges were added. A definition whose edges were
+    /// removed and added again may be refused.
+    ///
     /// The executable keeps what the definition keeps now, and lets go of what it kept before, when no launch
     /// uses that any more.
     ///

@@ -103,6 +103,7 @@ impl Program {
         gone.destroy()?;
         assert!(gone.is_destroyed());
         nodes.iter_mut().for_each(|node| node.before.retain(|before| *before != gone));
+        self.graphs[index].removed += 1;
         Ok(())
     }
 

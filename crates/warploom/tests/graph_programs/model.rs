@@ -83,8 +83,8 @@ pub(crate) struct ModelGraph {
     pub(crate) nodes: Vec<ModelNode>,
     /// Owners of no node.
     pub(crate) kept: BTreeSet<OwnerId>,
-    /// The number of edges that were removed: a driver pairs nodes by the order of the calls that made them
-    /// and their edges.
+    /// The number of edges and nodes that were removed: a driver pairs nodes by the order of the calls that made
+    /// and removed them and their edges.
     pub(crate) removed: u32,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct ModelExec {
     pub(crate) nodes: Vec<ModelNode>,
     /// Those of the definition when it was instantiated or updated, and of every change since.
     pub(crate) owners: BTreeSet<OwnerId>,
-    /// The edges that had been removed from the definition then.
+    /// The number that had been removed from the definition then.
     pub(crate) removed: u32,
 }
 

@@ -4,19 +4,19 @@
 use warploom_sys::types::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2,
     CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUctx_st, CUdeviceptr, CUevent_st, CUgraph_st,
-    CUgraphChildGraphNodeOwnership, CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUgraphNodeType,
+    CUgraphChildGraphNodeOwnership, CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUgraphNodeType, CUresult,
 };
 
-use super::dependencies::{check_once, check_target, read_edges};
+use super::dependencies::{before_repetition, check_target, read_edges};
 use super::work::{self, Place};
 use super::{named, shown};
 use crate::ffi::handle::Handle;
 use crate::ffi::node_params::{KernelParams, NodeParams};
-use crate::ffi::status::{OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::graph::{KernelAttributes, NodeWork};
+use crate::machine::graph::{Edge, KernelAttributes, NodeWork};
 
 type Kind = CUgraphNodeType;
 
@@ -65,21 +65,44 @@ fn add_checked(
     call.set_feeds_graph(true);
     let Dependencies { nodes, data, count } = dependencies;
     let edges = read_edges(call, &world, graph, |index| nodes.read_at(index), data, count)?;
-    if matches!(kind, Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC | Kind::CU_GRAPH_NODE_TYPE_MEM_FREE) {
+    let is_of_memory = matches!(kind, Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC | Kind::CU_GRAPH_NODE_TYPE_MEM_FREE);
+    if is_of_memory {
+        if world.graphs().is_child(graph) {
+            return Err(call.refuse(NOT_SUPPORTED, "the graph of a child graph node gets no memory nodes"));
+        }
         world.graphs_mut().mark_memory(graph);
     }
-    check_once(call, &edges)?;
     check_target(call, &edges, kind)?;
+    let repetition = before_repetition(&edges);
+    // Other work takes over graphs or addresses when it is made.
+    let is_plain =
+        !is_of_memory && !matches!(kind, Kind::CU_GRAPH_NODE_TYPE_GRAPH | Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL);
+    if !is_plain && let Some(before) = repetition {
+        return Err(repeated(call, &mut world, before));
+    }
     let is_full = || call.refuse(OUT_OF_MEMORY, "there are as many nodes as handles");
     // Before the work is made, which takes over graphs and addresses.
     if world.graphs().nodes.is_full() {
         return Err(is_full());
     }
-    let work = made(&mut world, Place { graph, edges: &edges })?;
+    let work = made(&mut world, Place { graph, edges: &edges }).inspect_err(|_| {
+        if is_of_memory {
+            world.graphs_mut().give_up(&edges);
+        }
+    })?;
     work::check_memory(call, &world, &work)?;
+    if let Some(before) = repetition {
+        return Err(repeated(call, &mut world, before));
+    }
     let node = world.graphs_mut().add(graph, edges, work.clone()).ok_or_else(is_full)?;
     out.write(node.as_raw())?;
     Ok(work)
+}
+
+/// Refuses edges of which one comes from the same node as one `before` it.
+fn repeated(call: &Call<'_>, world: &mut Guard<'_>, before: &[Edge]) -> CUresult {
+    world.graphs_mut().give_up(before);
+    call.refuse(INVALID_VALUE, "a dependency is named twice")
 }
 
 pub(crate) fn cuGraphAddEmptyNode(

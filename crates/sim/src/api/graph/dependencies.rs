@@ -1,6 +1,8 @@
 //! Changes of edges: cuGraphAddDependencies and cuGraphRemoveDependencies.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use std::collections::HashSet;
+
 use warploom_sys::types::{CUgraph_st, CUgraphDependencyType, CUgraphEdgeData, CUgraphNode, CUgraphNodeType};
 
 use super::named;
@@ -79,14 +81,11 @@ pub(super) fn check_target(call: &Call<'_>, edges: &[Edge], kind: CUgraphNodeTyp
     Ok(())
 }
 
-/// Refuses edges that come twice from the same node.
-pub(super) fn check_once(call: &Call<'_>, edges: &[Edge]) -> Status {
-    let mut nodes: Vec<NodeHandle> = edges.iter().map(|edge| edge.node).collect();
-    nodes.sort_unstable();
-    if nodes.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(call.refuse(INVALID_VALUE, "a dependency is named twice"));
-    }
-    Ok(())
+/// The edges before the first that comes from the same node as an earlier one, if there is such an edge.
+pub(super) fn before_repetition(edges: &[Edge]) -> Option<&[Edge]> {
+    let mut seen = HashSet::with_capacity(edges.len());
+    let repeated = edges.iter().position(|edge| !seen.insert(edge.node))?;
+    Some(&edges[..repeated])
 }
 
 /// The ends of edges that a C caller names: those that they come from, and those that they go to.

@@ -36,8 +36,7 @@ fn edges(
     if from.is_null() != to.is_null() || from.is_null() && !data.is_null() {
         return Err(call.refuse(INVALID_VALUE, "some of the arrays are null, and others are not"));
     }
-    let nodes = world.graphs().nodes_of(graph);
-    let all: Vec<_> = nodes.flat_map(|(to, node)| node.dependencies.iter().map(move |edge| (*edge, to))).collect();
+    let all = world.graphs().edges(graph);
     if !from.is_null() {
         check_data(call, data, all.iter().map(|(edge, _)| *edge))?;
     }

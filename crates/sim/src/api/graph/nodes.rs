@@ -60,8 +60,7 @@ pub(crate) fn cuGraphGetRootNodes(
 ) -> Status {
     let world = call.world();
     let graph = named(call, &world, graph)?;
-    let roots = world.graphs().nodes_of(graph).filter(|(_, node)| node.dependencies.is_empty());
-    handles(nodes, count, &roots.map(|(handle, _)| handle).collect::<Vec<_>>())
+    handles(nodes, count, &world.graphs().roots(graph))
 }
 
 /// Also removes the edges of the node.

@@ -63,9 +63,9 @@ fn update(
         errorNode: std::ptr::null_mut(),
         errorFromNode: std::ptr::null_mut(),
     };
-    if graphs.is_body(graph) {
+    if graphs.is_inside_a_node(graph) {
         tell(nothing)?;
-        return Err(call.refuse(INVALID_VALUE, "the body of a conditional node updates no executable graph"));
+        return Err(call.refuse(INVALID_VALUE, "a graph inside a node updates no executable graph"));
     }
     if graphs.is_of_memory(graph) && graphs.has_other_executable(graph, handle) {
         tell(nothing)?;

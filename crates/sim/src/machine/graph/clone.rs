@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Edge, Graphs, NodeWork};
+use super::{Edge, Edges, Graphs, Node, NodeWork};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
 
 impl Graphs {
@@ -13,16 +13,29 @@ impl Graphs {
 
     /// `true` if a graph is a body of a conditional node.
     pub(crate) fn is_body(&self, graph: GraphHandle) -> bool {
-        let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
-        owner.is_some_and(|owner| matches!(owner.work, NodeWork::Conditional(_)))
+        self.owner_of(graph).is_some_and(|owner| matches!(owner.work, NodeWork::Conditional(_)))
+    }
+
+    /// `true` if a graph is that of a child graph node.
+    pub(crate) fn is_child(&self, graph: GraphHandle) -> bool {
+        self.owner_of(graph).is_some_and(|owner| matches!(owner.work, NodeWork::Child(_)))
+    }
+
+    /// `true` if a graph is the body of a conditional node, or that of a child graph node.
+    pub(crate) fn is_inside_a_node(&self, graph: GraphHandle) -> bool {
+        self.graphs.get(graph).is_some_and(|graph| graph.owner.is_some())
+    }
+
+    /// The node that a graph belongs to, if it belongs to one.
+    fn owner_of(&self, graph: GraphHandle) -> Option<&Node> {
+        self.nodes.get(self.graphs.get(graph)?.owner?)
     }
 
     /// `true` if a graph is another one, or inside it.
     pub(crate) fn is_within(&self, inner: GraphHandle, outer: GraphHandle) -> bool {
         let mut graph = inner;
         while graph != outer {
-            let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
-            let Some(owner) = owner else { return false };
+            let Some(owner) = self.owner_of(graph) else { return false };
             graph = owner.graph;
         }
         true
@@ -55,11 +68,15 @@ impl Graphs {
         for original in &nodes {
             let node = self.nodes.get(*original)?;
             let edges = node.dependencies.iter();
-            let dependencies =
+            let edges: Edges =
                 edges.filter_map(|edge| Some(Edge { node: *copies.get(&edge.node)?, data: edge.data })).collect();
-            let dependents = node.dependents.iter().filter_map(|node| copies.get(node).copied()).collect();
-            let copied = self.nodes.get_mut(*copies.get(original)?)?;
-            (copied.dependencies, copied.dependents) = (dependencies, dependents);
+            let copied = *copies.get(original)?;
+            edges.into_iter().for_each(|edge| self.connect(edge, copied));
+        }
+        // The copy has its ends in the same order, and its roots in that of the nodes.
+        let ends = self.ends(graph);
+        if !ends.is_sorted_by_key(|end| self.nodes.get(*end).map(|node| node.local_id)) {
+            ends.iter().filter_map(|end| copies.get(end)).for_each(|end| self.return_end(*end));
         }
         let references: Vec<_> =
             self.graphs.get(graph)?.user_objects.iter().map(|(object, count)| (*object, *count)).collect();

@@ -1,12 +1,12 @@
 //! Edges between the nodes of a graph.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use smallvec::SmallVec;
 use warploom_sys::types::CUgraphEdgeData;
 
 use super::Graphs;
-use crate::ffi::handle::NodeHandle;
+use crate::ffi::handle::{GraphHandle, NodeHandle};
 
 /// The parts of a kernel node that an edge can start from, other than its end.
 pub(crate) mod port {
@@ -68,6 +68,16 @@ impl Graphs {
         }
     }
 
+    /// The edges of a graph and where they lead, by the nodes that they come from.
+    pub(crate) fn edges(&self, graph: GraphHandle) -> Vec<(Edge, NodeHandle)> {
+        let incoming = self.nodes_of(graph).flat_map(|(to, node)| node.dependencies.iter().map(move |edge| (edge, to)));
+        let special = incoming.filter(|(edge, _)| !edge.is_plain());
+        let special: HashMap<_, _> = special.map(|(edge, to)| ((edge.node, to), edge.data)).collect();
+        let data = |from, to| special.get(&(from, to)).copied().unwrap_or(Edge::PLAIN);
+        let ends = self.nodes_of(graph).flat_map(|(from, node)| node.dependents.iter().map(move |to| (from, *to)));
+        ends.map(|(from, to)| (Edge { node: from, data: data(from, to) }, to)).collect()
+    }
+
     /// Adds an edge between two nodes of a graph that has none.
     pub(crate) fn connect(&mut self, edge: Edge, to: NodeHandle) {
         if let Some(before) = self.nodes.get_mut(edge.node) {
@@ -78,13 +88,27 @@ impl Graphs {
         }
     }
 
-    /// Removes an edge. The order of the others stays.
+    /// Removes an edge.
     pub(crate) fn disconnect(&mut self, from: NodeHandle, to: NodeHandle) {
-        if let Some(before) = self.nodes.get_mut(from) {
-            before.dependents.retain(|node| *node != to);
+        self.take_dependent(from, to);
+        self.take_dependency(to, from);
+    }
+
+    /// Removes a node from the dependents of another, where the last one takes its place.
+    pub(super) fn take_dependent(&mut self, node: NodeHandle, dependent: NodeHandle) {
+        let Some(found) = self.nodes.get_mut(node) else { return };
+        if let Some(place) = found.dependents.iter().position(|other| *other == dependent) {
+            found.dependents.swap_remove(place);
+            self.return_end(node);
         }
-        if let Some(after) = self.nodes.get_mut(to) {
-            after.dependencies.retain(|edge| edge.node != from);
+    }
+
+    /// Removes a node from the dependencies of another, where the last one takes its place.
+    pub(super) fn take_dependency(&mut self, node: NodeHandle, dependency: NodeHandle) {
+        let Some(found) = self.nodes.get_mut(node) else { return };
+        if let Some(place) = found.dependencies.iter().position(|edge| edge.node == dependency) {
+            found.dependencies.swap_remove(place);
+            self.return_root(node);
         }
     }
 

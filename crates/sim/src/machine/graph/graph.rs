@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use warploom_engine::Epoch;
 
+use super::order::{Returned, taken_apart};
 use super::{Edges, Graphs, Node, NodeWork};
 use crate::ffi::handle::{ConditionHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::objects::Object;
@@ -19,7 +20,8 @@ pub(crate) struct Graph {
     nodes: Vec<Option<NodeHandle>>,
     /// The number of empty places.
     empty: usize,
-    next_local_id: u32,
+    pub(super) next_local_id: u32,
+    pub(super) returned: Returned,
     /// It belongs to a capture in progress, and not to the program.
     pub(crate) is_captured: bool,
     /// The child or conditional node that the graph belongs to, if it belongs to one.
@@ -63,6 +65,7 @@ impl Graphs {
             nodes: Vec::new(),
             empty: 0,
             next_local_id: 0,
+            returned: Returned::default(),
             is_captured,
             owner,
             user_objects: LiteMap::new(),
@@ -130,18 +133,15 @@ impl Graphs {
     /// Removes a node with its edges. Graphs inside it and addresses of its memory stay.
     pub(crate) fn remove_node(&mut self, handle: NodeHandle) -> Option<Node> {
         let node = self.nodes.remove(handle)?;
-        for edge in &node.dependencies {
-            if let Some(before) = self.nodes.get_mut(edge.node) {
-                before.dependents.retain(|other| *other != handle);
-            }
+        for edge in taken_apart(&node.dependencies) {
+            self.take_dependent(edge.node, handle);
         }
-        for after in &node.dependents {
-            if let Some(after) = self.nodes.get_mut(*after) {
-                after.dependencies.retain(|edge| edge.node != handle);
-            }
+        for after in taken_apart(&node.dependents) {
+            self.take_dependency(after, handle);
         }
         self.free_condition(&node.work);
         let graph = self.graphs.get_mut(node.graph)?;
+        graph.returned.forget(handle);
         graph.nodes[node.place as usize] = None;
         graph.empty += 1;
         if graph.empty > graph.nodes.len() / 2 {

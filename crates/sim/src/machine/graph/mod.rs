@@ -19,6 +19,7 @@ mod index;
 mod kernel;
 mod memory;
 mod node;
+mod order;
 mod outline;
 mod plan;
 mod update;

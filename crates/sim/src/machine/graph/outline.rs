@@ -16,7 +16,7 @@ use crate::ffi::handle::{GraphHandle, NodeHandle};
 #[derive(Default)]
 pub(crate) struct Outline {
     nodes: Vec<Outlined>,
-    /// The nodes that no other depends on.
+    /// The nodes that no other depends on, up to the newest end.
     last: Vec<u32>,
     /// The places of the nodes, and of the nodes that others are inside of, with the number of the graph there.
     places: HashMap<NodeHandle, (u32, Option<u32>)>,
@@ -64,11 +64,9 @@ impl Outline {
             places[node.local_id as usize] = place as u32;
         }
         let place_of = |node: NodeHandle| places.get(graphs.nodes.get(node)?.local_id as usize).copied();
-        let mut outline = Self::default();
+        let last = graphs.ends(graph).into_iter().filter_map(place_of).collect();
+        let mut outline = Self { last, ..Self::default() };
         for (handle, node) in graphs.nodes_of(graph) {
-            if node.dependents.is_empty() {
-                outline.last.push(outline.nodes.len() as u32);
-            }
             let dependencies = node.dependencies.iter().filter_map(|edge| place_of(edge.node)).collect();
             let inner: Box<[_]> = node.work.graphs().iter().map(|inner| Outline::new(graphs, *inner)).collect();
             let place = outline.nodes.len() as u32;
@@ -109,8 +107,7 @@ impl Outline {
 
     fn pair_into(&self, graphs: &Graphs, graph: GraphHandle, pairs: &mut Pairs) -> Result<(), Difference> {
         let count = graphs.graphs.get(graph).map_or(0, |graph| Graph::nodes(graph).count());
-        let last: Vec<NodeHandle> =
-            graphs.nodes_of(graph).filter(|(_, node)| node.dependents.is_empty()).map(|(node, _)| node).collect();
+        let last = graphs.ends(graph);
         if count != self.nodes.len() || last.len() < self.last.len() {
             return Err(Difference::topology(None));
         }
