@@ -132,7 +132,7 @@ impl Program<'_> {
             Work::Synchronize => code!(driver.cuStreamSynchronize(stream)),
             Work::Query => code!(driver.cuStreamQuery(stream)),
             Work::Allocate => code!(driver.cuMemAllocAsync(&mut 0, 64, stream)),
-            Work::Launch => match self.any_exec() {
+            Work::Launch => match self.any_launchable() {
                 Some(exec) => code!(driver.cuGraphLaunch(self.execs[exec].raw, stream)),
                 None => return Vec::new(),
             },

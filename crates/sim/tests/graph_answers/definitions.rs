@@ -260,9 +260,10 @@ impl Program<'_> {
             CUDA_CONDITIONAL_NODE_PARAMS { handle, type_, size, phGraph_out: null_mut(), ctx: context };
         let after = self.dependencies(graph);
         let code = code!(driver.cuGraphAddNode(&mut node, raw, after.as_ptr(), after.len(), &mut params));
-        let how = format!("of type {} with {size} bodies, handle {created}", type_.0);
+        let how = format!("of type {} with {size} bodies, value {value} by flags {flags}: {created}", type_.0);
         self.added(graph, Kind::Conditional, &after, &how, code, node);
         if code == 0 {
+            self.graphs[graph].is_undecided |= flags == 0;
             for body in bodies(&params) {
                 self.new_graph(body, Some(graph), None);
             }

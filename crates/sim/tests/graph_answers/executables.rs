@@ -18,13 +18,14 @@ impl Program<'_> {
         let exec = self.execs.len();
         if code == 0 {
             let nodes = self.graphs[graph].nodes.iter().map(|node| node.id).collect();
-            self.execs.push(Exec { raw, graph, nodes, is_alive: true });
+            let is_undecided = self.graphs[graph].is_undecided;
+            self.execs.push(Exec { raw, graph, nodes, is_alive: true, is_undecided });
         }
         self.answer(&[graph], format!("instantiate as e{exec} with flags {flags}: {code}"));
     }
 
     pub(crate) fn launch(&mut self, _: usize) {
-        let (driver, Some(exec)) = (self.driver, self.any_exec()) else { return };
+        let (driver, Some(exec)) = (self.driver, self.any_launchable()) else { return };
         let stream = self.random.pick(&self.streams);
         let launched = code!(driver.cuGraphLaunch(self.execs[exec].raw, stream));
         let waited = code!(driver.cuCtxSynchronize());
@@ -51,6 +52,7 @@ impl Program<'_> {
             (false, None) => "inside".to_owned(),
         });
         let result = info.result.0;
+        self.execs[exec].is_undecided |= self.graphs[graph].is_undecided;
         self.answer(&[graph, own], format!("update e{exec} (of g{own}): {code} {result} {named:?}"));
     }
 

@@ -8,6 +8,8 @@
 //! - Memory of a graph is used by nodes of that graph alone, behind its allocation and before its free node.
 //! - A refused allocation, free or conditional node leaves a mark in the graph that changes later answers of
 //!   the real driver. Such a graph is neither instantiated nor is anything updated from it.
+//! - A condition without a default has any value when a graph is launched for the first time, so that such a graph
+//!   is not launched.
 //! - Nothing is captured to the body of a conditional node: a capture that fails destroys the body, and the
 //!   real driver may crash when it comes across it later.
 
@@ -87,6 +89,8 @@ pub(crate) struct Graph {
     pub(crate) original: Option<usize>,
     /// `true` after a refusal that changes later answers of the real driver.
     pub(crate) is_marked: bool,
+    /// `true` if a condition of it has no default.
+    pub(crate) is_undecided: bool,
 }
 
 pub(crate) struct Exec {
@@ -95,6 +99,8 @@ pub(crate) struct Exec {
     /// The nodes of the graph when it was instantiated.
     pub(crate) nodes: Vec<usize>,
     pub(crate) is_alive: bool,
+    /// `true` if a condition of it has no default.
+    pub(crate) is_undecided: bool,
 }
 
 /// Memory of a graph.
@@ -286,6 +292,11 @@ impl<'r> Program<'r> {
         (!nodes.is_empty()).then(|| self.random.pick(nodes))
     }
 
+    /// An executable that can be launched.
+    pub(crate) fn any_launchable(&mut self) -> Option<usize> {
+        self.any_exec().filter(|exec| !self.execs[*exec].is_undecided)
+    }
+
     pub(crate) fn any_exec(&mut self) -> Option<usize> {
         let alive: Vec<usize> = (0..self.execs.len()).filter(|exec| self.execs[*exec].is_alive).collect();
         (!alive.is_empty()).then(|| self.random.pick(&alive))
@@ -303,7 +314,8 @@ impl<'r> Program<'r> {
 
     pub(crate) fn new_graph(&mut self, raw: CUgraph, inside: Option<usize>, original: Option<usize>) -> usize {
         let is_marked = original.is_some_and(|original| self.is_marked(original));
-        self.graphs.push(Graph { raw, nodes: Vec::new(), is_alive: true, inside, original, is_marked });
+        let (nodes, is_alive, is_undecided) = (Vec::new(), true, false);
+        self.graphs.push(Graph { raw, nodes, is_alive, inside, original, is_marked, is_undecided });
         self.graphs.len() - 1
     }
 
