@@ -45,10 +45,10 @@ impl Flaw {
 }
 
 impl World {
-    /// Refuses a graph that cannot be instantiated with these flags while a context is current.
-    pub(crate) fn check_structure(&self, graph: GraphHandle, context: ContextHandle, flags: u64) -> Result<(), Flaw> {
+    /// Refuses a graph that cannot be instantiated with these flags.
+    pub(crate) fn check_structure(&self, graph: GraphHandle, flags: u64) -> Result<(), Flaw> {
         let graphs = &self.graphs;
-        if graphs.graphs.get(graph).is_some_and(|graph| graph.owner.is_some()) {
+        if graphs.is_inside_a_node(graph) {
             return Err(Flaw::of_graph(NOT_SUPPORTED, "the graph belongs to a node, and is launched with it"));
         }
         let all = graphs.all_in(graph);
@@ -61,10 +61,6 @@ impl World {
         for graph in &all {
             for (_, node) in graphs.nodes_of(*graph) {
                 if let NodeWork::Conditional(conditional) = &node.work {
-                    if conditional.context != context {
-                        let reason = "a conditional node runs in another context than the current one";
-                        return Err(Flaw::of_graph(INVALID_VALUE, reason));
-                    }
                     self.check_bodies(conditional)?;
                 }
             }
@@ -75,8 +71,8 @@ impl World {
             let reason = "a graph with conditions has no executable while there is a copy of it";
             return Err(Flaw::of_graph(NOT_SUPPORTED, reason));
         }
-        let mut others = graphs.executables.iter().filter(|(_, other)| other.graph == graph);
-        if others.any(|(_, other)| has_conditions || other.is_of_memory) {
+        let mut others = graphs.executables.iter();
+        if others.any(|(_, other)| has_conditions && other.graph == graph || other.has_memory_of(graph)) {
             let reason = "a graph with memory nodes or conditions has one executable at a time";
             return Err(Flaw::of_graph(NOT_SUPPORTED, reason));
         }
@@ -185,7 +181,7 @@ impl Graphs {
     /// `true` if a graph with memory nodes has an executable besides one.
     pub(crate) fn has_other_executable(&self, graph: GraphHandle, known: ExecutableHandle) -> bool {
         let mut others = self.executables.iter().filter(|(other, _)| *other != known);
-        others.any(|(_, other)| other.graph == graph && other.is_of_memory)
+        others.any(|(_, other)| other.has_memory_of(graph))
     }
 
     /// A node of a graph that depends on itself, directly or through others.

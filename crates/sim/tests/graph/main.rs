@@ -12,6 +12,7 @@ mod instantiate;
 mod kernels;
 mod memory;
 mod memory_addresses;
+mod memory_places;
 mod newer;
 mod nodes;
 mod order;

@@ -83,7 +83,9 @@ driver_tests! {
         call!(driver.cuMemFree_v2(first))?;
         call!(driver.cuGraphExecDestroy(raw))?;
         drop(graph);
-        assert_eq!(next_address(&stage)?, first, "nothing has it any more");
+        let (newest, next) = (stage.graph()?, stage.graph()?);
+        assert_eq!(allocate(&stage, &newest, 0)?.0, second, "it has come last");
+        assert_eq!(allocate(&stage, &next, 0)?.0, first, "nothing has it any more");
     }
 
     fn addresses_are_given_out_again_when_graph_and_executable_are_gone(driver) {

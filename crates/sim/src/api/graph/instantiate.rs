@@ -30,10 +30,16 @@ fn instantiate(
     flags: u64,
 ) -> Result<ExecutableHandle, Flaw> {
     let flaw = |code| Flaw::of_graph(code, "");
-    let context = call.context(world).map_err(flaw)?;
+    call.context(world).map_err(flaw)?;
     let graph = named(call, world, graph).map_err(flaw)?;
     world.graph_is_read(graph);
-    world.check_structure(graph, context, flags)?;
+    if let Err(flaw) = world.check_structure(graph, flags) {
+        if flaw.outcome == CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE {
+            // A driver has looked at the memory of the graph before it finds a cycle.
+            world.graphs_mut().leave_memory(graph);
+        }
+        return Err(flaw);
+    }
     let handle = world.instantiate(graph, flags);
     handle.ok_or_else(|| Flaw::of_graph(OUT_OF_MEMORY, "there are as many executable graphs as handles"))
 }

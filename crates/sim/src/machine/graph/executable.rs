@@ -25,8 +25,8 @@ pub(crate) struct Executable {
     pub(crate) graph: GraphHandle,
     /// The flags of its instantiation.
     pub(crate) flags: u64,
-    /// `true` if the graph had memory nodes when it was instantiated.
-    pub(crate) is_of_memory: bool,
+    /// The graph whose memory nodes it has: that which it was instantiated from, or updated by since.
+    memory_of: Option<GraphHandle>,
     outline: Outline,
     /// Shared with the conditional nodes of launches in flight.
     plan: Arc<Plan>,
@@ -87,7 +87,7 @@ impl Executable {
             id,
             graph,
             flags,
-            is_of_memory: graphs.is_of_memory(graph),
+            memory_of: graphs.is_of_memory(graph).then_some(graph),
             outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
             index: Index::default(),
@@ -136,6 +136,11 @@ impl Executable {
         self.allocated.iter().chain(&self.foreign_frees).copied().collect()
     }
 
+    /// `true` if it has the memory nodes of a graph, which then has no other executable.
+    pub(crate) fn has_memory_of(&self, graph: GraphHandle) -> bool {
+        self.memory_of == Some(graph)
+    }
+
     pub(crate) fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
@@ -146,6 +151,7 @@ impl Executable {
         self.take_over(works);
         (self.conditions, self.defaults, self.allocated) = (other.conditions, other.defaults, other.allocated);
         (self.unfreed, self.foreign_frees) = (other.unfreed, other.foreign_frees);
+        self.memory_of = other.memory_of;
         std::mem::replace(&mut self.references, other.references)
     }
 

@@ -3,20 +3,21 @@
 //! Adding an allocation node reserves addresses, which are the same for every launch; a launch backs them
 //! with memory. Until then only nodes of graphs can use them: every other call treats them as invalid.
 //!
-//! Each graph has addresses of its own, in granules. An allocation that comes behind the free of another in
-//! the same graph can have the same address. Another graph gets an address only when no node, no executable and
-//! no allocation has it any more.
+//! Each graph has addresses of its own, in [granules](super::granules). An allocation that comes behind the free of
+//! another in the same graph can have the same address. Another graph gets an address only when no node, no executable
+//! and no allocation has it any more.
 //!
 //! The memory behind them is the device's. It is charged in whole granules when a launch needs more than any
 //! before, and stays charged until it is trimmed; launches that do not run at once share it.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::Graphs;
+use super::granules::{FreeGranules, GRANULE, Holes};
+use super::{Graphs, NodeWork};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
 use crate::memory::{Side, SimAddress, Window};
 
@@ -30,6 +31,8 @@ pub(crate) struct GraphMemory {
 pub(crate) struct DeviceGraphMemory {
     /// Addresses, reserved by the first allocation node.
     window: Option<Window>,
+    /// Granules of the window that no graph has.
+    free: FreeGranules,
     /// Allocated ranges, by their first address.
     taken: BTreeMap<u64, Taken>,
     /// The same by the graphs of their first nodes.
@@ -50,7 +53,9 @@ pub(crate) struct Usage {
 /// The addresses of a graph.
 #[derive(Default)]
 struct OfGraph {
-    addresses: BTreeSet<u64>,
+    /// The number of its allocations.
+    count: usize,
+    holes: Holes,
     /// Addresses that another allocation of the graph may have, by the graph's own free nodes.
     freed: HashMap<NodeHandle, u64>,
 }
@@ -72,9 +77,6 @@ struct Taken {
 
 /// Alignment of allocations.
 const GRAIN: u64 = 512;
-
-/// The unit of a graph's addresses, and of the memory charged to a device.
-pub(crate) const GRANULE: u64 = 32 << 20;
 
 /// Addresses for graphs, as a multiple of the device's memory. An H200 gives out at least 2 and fewer than 3.2 times as
 /// many.
@@ -120,30 +122,6 @@ impl DeviceGraphMemory {
         let spare = self.usage.reserved.saturating_sub(self.granules.len() as u64 * GRANULE);
         self.usage.reserved -= spare;
         spare
-    }
-
-    /// Free addresses for a graph: behind its newest allocation, or in granules that no other graph has.
-    fn room_for(&self, graph: GraphHandle, len: u64) -> Option<u64> {
-        let window = self.window.as_ref()?;
-        let end = window.base() + window.len();
-        let fits = |start: u64, limit: u64| start.checked_add(len).is_some_and(|end| end <= limit);
-        let last = self.of_graphs.get(&graph).and_then(|own| own.addresses.last());
-        if let Some((base, last)) = last.and_then(|base| self.taken.get_key_value(base)) {
-            let start = (base + last.bytes).next_multiple_of(GRAIN);
-            let next = self.taken.range(base + 1..).next();
-            let limit = next.map_or(end, |(next, _)| next / GRANULE * GRANULE);
-            if fits(start, limit) {
-                return Some(start);
-            }
-        }
-        let mut start = window.base().next_multiple_of(GRANULE);
-        for (base, taken) in &self.taken {
-            if fits(start, base / GRANULE * GRANULE) {
-                return Some(start);
-            }
-            start = start.max((base + taken.bytes).next_multiple_of(GRANULE));
-        }
-        fits(start, end).then_some(start)
     }
 }
 
@@ -196,7 +174,9 @@ impl GraphMemory {
         let addresses = self.device_mut(device)?;
         let len = bytes.checked_next_multiple_of(GRAIN)?;
         if addresses.window.is_none() {
-            addresses.window = Some(Window::new(most.checked_mul(WINDOWS)?).ok()?);
+            let window = Window::new(most.checked_mul(WINDOWS)?).ok()?;
+            addresses.free = FreeGranules::new(window.base()..window.base() + window.len());
+            addresses.window = Some(window);
         }
         if let Some((address, taken)) = freed.and_then(|address| Some((address, addresses.taken.get_mut(&address)?))) {
             taken.holders += 1;
@@ -205,10 +185,15 @@ impl GraphMemory {
             }
             return Some(address);
         }
-        let start = addresses.room_for(graph, len)?;
+        let own = addresses.of_graphs.entry(graph).or_default();
+        let start = own.holes.take(len, &mut addresses.free);
+        own.count += usize::from(start.is_some());
+        if own.count == 0 {
+            addresses.of_graphs.remove(&graph);
+        }
+        let start = start?;
         let (freed_by, is_left, freed_elsewhere) = (None, false, SmallVec::new());
         addresses.taken.insert(start, Taken { bytes, graph, freed_by, is_left, freed_elsewhere, holders: 1 });
-        addresses.of_graphs.entry(graph).or_default().addresses.insert(start);
         Some(start)
     }
 
@@ -304,14 +289,15 @@ impl GraphMemory {
             if taken.holders > 0 {
                 continue;
             }
-            let (graph, freed_by) = (taken.graph, taken.freed_by);
+            let (graph, freed_by, end) = (taken.graph, taken.freed_by, (address + taken.bytes).next_multiple_of(GRAIN));
             device.taken.remove(&address);
             if let Entry::Occupied(mut own) = device.of_graphs.entry(graph) {
-                own.get_mut().addresses.remove(&address);
+                own.get_mut().holes.give_back(address..end, &mut device.free);
+                own.get_mut().count -= 1;
                 if let Some(node) = freed_by {
                     own.get_mut().freed.remove(&node);
                 }
-                if own.get().addresses.is_empty() {
+                if own.get().count == 0 {
                     own.remove();
                 }
             }
@@ -349,6 +335,20 @@ impl Graphs {
         if let Some(graph) = self.graphs.get_mut(graph) {
             graph.is_of_memory = true;
         }
+    }
+
+    /// Notes that no node of a graph frees what others allocate, as if an executable left it allocated.
+    pub(crate) fn leave_memory(&mut self, graph: GraphHandle) {
+        let (mut allocated, mut freed) = (Vec::new(), HashSet::new());
+        for (_, node) in self.all_in(graph).into_iter().flat_map(|graph| self.nodes_of(graph)) {
+            match &node.work {
+                NodeWork::Alloc(node) => allocated.push(node.address),
+                NodeWork::Free(address) => drop(freed.insert(*address)),
+                _ => {}
+            }
+        }
+        allocated.retain(|address| !freed.contains(address));
+        allocated.into_iter().for_each(|address| self.memory.leave(address));
     }
 
     /// Reserves addresses for an allocation node that is to depend on some nodes.
