@@ -240,6 +240,38 @@ driver_tests! {
         call!(driver.cuEventDestroy_v2(event))?;
     }
 
+    /// The last nodes of a capture are its ends in the order in which the stream has joined them.
+    fn a_captured_graph_has_its_ends_in_the_order_of_joins(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut streams, mut events) = ([null_mut(); 4], [null_mut(); 4]);
+        for (stream, event) in streams.iter_mut().zip(&mut events) {
+            call!(driver.cuStreamCreate(stream, 1))?;
+            call!(driver.cuEventCreate(event, 2))?;
+        }
+        let fill = |place: usize| call!(driver.cuMemsetD32Async(stage.memory + 8 * place as u64, 1, 1, streams[place]));
+        let wait = |to: usize, from: usize| {
+            call!(driver.cuEventRecord(events[from], streams[from]))?;
+            call!(driver.cuStreamWaitEvent(streams[to], events[from], 0))
+        };
+        for (joined, ends) in [([1, 2, 3], [4, 1, 2, 3]), ([3, 1, 2], [4, 3, 1, 2])] {
+            let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+            call!(driver.cuStreamBeginCapture_v2(streams[0], mode))?;
+            fill(0)?;
+            (1..4).try_for_each(|branch| wait(branch, 0))?;
+            [1, 2, 3, 0].into_iter().try_for_each(fill)?;
+            joined.into_iter().try_for_each(|branch| wait(0, branch))?;
+            let (mut raw, mut nodes, mut count) = (null_mut(), vec![null_mut(); 5], 5);
+            call!(driver.cuStreamEndCapture(streams[0], &mut raw))?;
+            call!(driver.cuGraphGetNodes(raw, nodes.as_mut_ptr(), &mut count))?;
+            let captured = Nodes { graph: Graph { driver, raw }, nodes };
+            assert_eq!(captured.ends(&stage)?, ends);
+        }
+        for (stream, event) in streams.into_iter().zip(events) {
+            call!(driver.cuStreamDestroy_v2(stream))?;
+            call!(driver.cuEventDestroy_v2(event))?;
+        }
+    }
+
     fn a_graph_inside_a_node_updates_no_executable(driver) {
         let stage = Stage::new(driver)?;
         let (graph, inner, mut child, mut info) = (stage.graph()?, stage.graph()?, null_mut(), zeroed());

@@ -46,6 +46,10 @@ pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: Ptr<CUstream_st>, out:
         call.run_destructors(&mut world);
         return Err(call.refuse(code, reason));
     }
+    // As on an H200, the last nodes become the ends of the graph in their order.
+    let last = world.captures().branches.get(&queue).into_iter().flat_map(|branch| &branch.tips);
+    let last: Vec<_> = last.map(|tip| tip.node).collect();
+    last.into_iter().for_each(|node| world.graphs_mut().return_end(node));
     // Without an out pointer the graph is destroyed.
     match world.finish_capture(id, !out.is_null()) {
         Some(graph) => out.write(graph.as_raw()),
