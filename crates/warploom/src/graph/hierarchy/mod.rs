@@ -1,8 +1,8 @@
 //! Hierarchies: a root graph, the graphs inside of its nodes, and the attachments of all of them.
 //!
 //! A driver's graph must not be used by two threads at once, nor may a graph inside of it be, so that one
-//! lock guards all. The driver destroys the root, and with it everything below; a graph below that is
-//! destroyed with its node stays here as a tombstone, by which handles to it are refused.
+//! lock guards all. The driver destroys the root, and with it everything below. A graph below that is destroyed
+//! with its node gives its place to the next one; handles to it are refused, since their ids have another generation.
 //!
 //! The driver may give the handle of a destroyed node to a new one. Each graph counts its destroyed nodes,
 //! and remembers at which count a handle was last destroyed. That number is part of a node's identity, so
@@ -11,36 +11,31 @@
 
 mod conditionals;
 mod contexts;
+mod entries;
+#[cfg(test)]
+mod tests;
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
-use super::attachments::Attachments;
 use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::node::NodeId;
 use super::plain_copy::PlainCopy;
 use super::position::Dependency;
-use super::raw::{NodeMap, RawNode};
+use super::raw::RawNode;
 use super::{GraphError, Node};
 use crate::biased::{BiasedGuard, BiasedMutex};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Driver, Result, callback};
-use conditionals::ReadConditions;
+use entries::{Entries, Entry};
 
 pub(super) use conditionals::Conditional;
-
-/// A graph of a hierarchy, by its place in the list. The root is the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct GraphId(u32);
-
-impl GraphId {
-    pub(super) const ROOT: GraphId = GraphId(0);
-}
+pub(crate) use entries::GraphId;
 
 /// A root graph and all graphs below it.
 pub(crate) struct Hierarchy {
@@ -53,7 +48,7 @@ pub(crate) struct Hierarchy {
 
 /// The graphs of a hierarchy.
 struct State {
-    graphs: Vec<Entry>,
+    graphs: Entries,
     /// `true` if the root belongs to this hierarchy, which destroys it.
     is_owned: bool,
     /// `true` if a graph inside of a node is gone without the node.
@@ -86,74 +81,8 @@ impl State {
 
     #[inline]
     fn is_valid(&self, node: &Node) -> bool {
-        let entry = &self.graphs[node.graph_id().0 as usize];
+        let entry = self.graphs.get(node.graph_id());
         entry.raw.is_some() && entry.incarnation(node.raw()) == node.incarnation()
-    }
-}
-
-/// One graph.
-// What every addition of a node looks at comes first, in one line of the cache.
-#[repr(C)]
-pub(super) struct Entry {
-    /// `None` for a graph that is destroyed.
-    pub(super) raw: Option<Handle<CUgraph_st>>,
-    destroyed: NodeMap<u64>,
-    /// The number of nodes that were destroyed.
-    deaths: u64,
-    pub(super) attachments: Attachments,
-    /// The graphs inside of a node, in their order.
-    pub(super) inside: NodeMap<Vec<GraphId>>,
-    /// `true` while a stream is captured into it: then the driver destroys no node, and what the nodes use is
-    /// not attached yet.
-    is_captured: bool,
-    /// Nodes that are destroyed when the capture ends.
-    unwanted: Vec<RawNode>,
-    /// The memory and conditional nodes that were added here, which a copy of the graph cannot have.
-    uncopyable: NodeMap<&'static str>,
-    /// `true` if captured nodes that are not known copy values with padding.
-    pub(super) has_padded_copies: bool,
-    /// `true` if it has a condition, or is the body of a conditional node: then it cannot be copied, either.
-    is_conditional: bool,
-    /// The contexts of nodes that were captured on a stream of another context, or copied from a graph of one, where
-    /// their owners do not tell.
-    contexts: NodeMap<Context>,
-    /// The conditional nodes that were added here.
-    conditionals: NodeMap<Conditional>,
-    /// The conditions of this graph that conditional nodes read, here or below.
-    read: ReadConditions,
-    /// Child nodes whose graphs have owners that are not known here, since the driver did not name their nodes.
-    unknown_children: NodeMap<()>,
-}
-
-impl Entry {
-    fn new(raw: CUgraph) -> Entry {
-        Entry {
-            raw: Some(Handle::new(raw)),
-            attachments: Attachments::default(),
-            inside: NodeMap::default(),
-            destroyed: NodeMap::default(),
-            deaths: 0,
-            is_captured: false,
-            unwanted: Vec::new(),
-            uncopyable: NodeMap::default(),
-            has_padded_copies: false,
-            is_conditional: false,
-            contexts: NodeMap::default(),
-            conditionals: NodeMap::default(),
-            read: ReadConditions::default(),
-            unknown_children: NodeMap::default(),
-        }
-    }
-
-    #[inline]
-    fn incarnation(&self, node: RawNode) -> u64 {
-        if self.destroyed.is_empty() { 0 } else { self.incarnation_after(node) }
-    }
-
-    /// As [`Entry::incarnation`], once nodes were destroyed.
-    #[cold]
-    fn incarnation_after(&self, node: RawNode) -> u64 {
-        self.destroyed.get(&node).copied().unwrap_or(0)
     }
 }
 
@@ -168,7 +97,7 @@ impl Hierarchy {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
-        let (graphs, plain_copy) = (vec![Entry::new(raw)], PlainCopy::new());
+        let (graphs, plain_copy) = (Entries::new(raw), PlainCopy::new());
         let state = State { graphs, is_owned, is_broken: false, is_exposed: false, plain_copy };
         Hierarchy { number, context: context.clone(), state: BiasedMutex::new(state), _mark: mark }
     }
@@ -205,7 +134,7 @@ impl Hierarchy {
     /// The root, if it is owned and still there; all handles are refused afterwards.
     fn take_root(&self) -> Option<Handle<CUgraph_st>> {
         let mut locked = self.lock();
-        let raw = locked.state.graphs[0].raw.take();
+        let raw = locked.entry_mut(GraphId::ROOT).raw.take();
         let is_owned = std::mem::replace(&mut locked.state.is_owned, false) && !locked.state.is_broken;
         locked.bury(GraphId::ROOT);
         raw.filter(|_| is_owned)
@@ -236,12 +165,12 @@ pub(crate) struct Locked<'h> {
 impl<'h> Locked<'h> {
     #[inline]
     pub(super) fn entry(&self, id: GraphId) -> &Entry {
-        &self.state.graphs[id.0 as usize]
+        self.state.graphs.get(id)
     }
 
     #[inline]
     pub(super) fn entry_mut(&mut self, id: GraphId) -> &mut Entry {
-        &mut self.state.graphs[id.0 as usize]
+        self.state.graphs.get_mut(id)
     }
 
     #[inline]
@@ -399,16 +328,9 @@ impl<'h> Locked<'h> {
 
     /// Records that a graph is gone, and all graphs below; the driver has released what they kept, or will.
     pub(super) fn bury(&mut self, id: GraphId) {
-        let entry = self.entry_mut(id);
-        entry.raw = None;
-        entry.attachments = Attachments::default();
-        entry.destroyed = NodeMap::default();
-        entry.uncopyable = NodeMap::default();
-        entry.contexts = NodeMap::default();
-        entry.read = ReadConditions::default();
-        entry.unknown_children = NodeMap::default();
-        let inside = std::mem::take(&mut entry.inside);
         self.forget_conditionals(id);
+        let inside = std::mem::take(&mut self.entry_mut(id).inside);
+        self.state.graphs.remove(id);
         for inside in inside.into_values().flatten() {
             self.bury(inside);
         }
@@ -421,13 +343,11 @@ impl<'h> Locked<'h> {
 
     /// Adds a graph that the driver has made inside of a node.
     pub(super) fn add_inside(&mut self, id: GraphId, node: RawNode, raw: CUgraph) -> GraphId {
-        // No process has as many graphs.
-        let inside = GraphId(u32::try_from(self.state.graphs.len()).unwrap_or(u32::MAX));
         let mut entry = Entry::new(raw);
         if self.state.is_exposed {
             entry.attachments.expose();
         }
-        self.state.graphs.push(entry);
+        let inside = self.state.graphs.add(entry);
         self.entry_mut(id).inside.entry(node).or_default().push(inside);
         inside
     }
