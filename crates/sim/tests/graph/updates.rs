@@ -105,6 +105,51 @@ driver_tests! {
         }
     }
 
+    /// Each node is compared with its partner, parameters included, before those that come behind it.
+    fn parameters_are_compared_with_the_nodes(driver) {
+        let stage = Stage::new(driver)?;
+        let (old, mut new) = (stage.fill(0, 1, 4), stage.fill(0, 1, 4));
+        (new.height, new.pitch) = (2, 8);
+        let with = |fill: &CUDA_MEMSET_NODE_PARAMS, empty_behind: usize, before: bool| -> TestResult<_> {
+            let (graph, mut nodes, context) = (stage.graph()?, Vec::new(), stage.context());
+            if before {
+                nodes.push(graph.fill(&old, context, &[])?);
+            } else {
+                nodes.push(graph.empty(&[])?);
+            }
+            nodes.push(graph.fill(fill, context, &[nodes[0]])?);
+            for _ in 0..empty_behind {
+                nodes.push(graph.empty(&[])?);
+            }
+            Ok((graph, nodes))
+        };
+        let executable = with(&old, 0, false)?.0.instantiate()?;
+        let (other, nodes) = with(&new, 0, true)?;
+        assert_eq!(update(driver, &executable, &other), (PARAMETERS, nodes[1]), "its dependency differs in kind");
+        let (other, nodes) = with(&old, 0, true)?;
+        assert_eq!(update(driver, &executable, &other), (KIND, nodes[0]));
+
+        // The newest end comes first.
+        let graph = with(&old, 0, false)?.0;
+        graph.fill(&old, stage.context(), &[])?;
+        let executable = graph.instantiate()?;
+        let (other, nodes) = with(&new, 1, false)?;
+        assert_eq!(update(driver, &executable, &other), (KIND, nodes[2]));
+
+        // So does a node before other edges of its dependency.
+        let (graph, mut last) = (stage.graph()?, Vec::new());
+        let (other, mut others) = (stage.graph()?, Vec::new());
+        let (first, second) = (graph.empty(&[])?, other.empty(&[])?);
+        last.push(graph.empty(&[first])?);
+        others.push(other.empty(&[second])?);
+        last.push(graph.empty(&[first])?);
+        others.push(other.empty(&[others[0]])?);
+        let (joined, other_joined) = (graph.empty(&last)?, other.empty(&others)?);
+        graph.fill(&old, stage.context(), &[joined])?;
+        let differing = other.fill(&new, stage.context(), &[other_joined])?;
+        assert_eq!(update(driver, &graph.instantiate()?, &other), (PARAMETERS, differing));
+    }
+
     fn a_graph_of_another_shape_is_refused(driver) {
         let stage = Stage::new(driver)?;
         let (graph, context) = (stage.graph()?, stage.context());

@@ -23,7 +23,12 @@ enum Kind {
     Empty,
     Host,
     Record,
+    /// A fill of one row, or of two: neither follows the other.
+    Fill,
+    Rows,
 }
+
+const KINDS: [Kind; 5] = [Kind::Empty, Kind::Host, Kind::Record, Kind::Fill, Kind::Rows];
 
 /// A change of a graph that is built.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +134,12 @@ fn build(
             Kind::Empty => call!(driver.cuGraphAddEmptyNode(&mut raw, graph, list, len))?,
             Kind::Host => call!(driver.cuGraphAddHostNode(&mut raw, graph, list, len, &host))?,
             Kind::Record => call!(driver.cuGraphAddEventRecordNode(&mut raw, graph, list, len, event))?,
+            Kind::Fill | Kind::Rows => {
+                let (height, dst) = (if matches!(node.kind, Kind::Fill) { 1 } else { 2 }, rig.scratch);
+                let fill = CUDA_MEMSET_NODE_PARAMS { dst, pitch: 8, value: 1, elementSize: 4, width: 1, height };
+                let context = rig.primary.context;
+                call!(driver.cuGraphAddMemsetNode(&mut raw, graph, list, len, &fill, context))?;
+            }
         }
         raws.push(raw);
     }
@@ -162,7 +173,7 @@ fn graph(random: &mut Random, len: usize) -> Vec<Node> {
         let mut all: Vec<usize> = (0..index).filter(|_| random.below(100) < 40).collect();
         shuffle(random, &mut all);
         let (late, before) = all.into_iter().partition(|_| random.below(100) < 30);
-        nodes.push(Node { kind: random.pick(&[Kind::Empty, Kind::Empty, Kind::Host]), before, late });
+        nodes.push(Node { kind: random.pick(&[Kind::Empty, Kind::Empty, Kind::Host, Kind::Fill]), before, late });
     }
     nodes
 }
@@ -177,7 +188,7 @@ fn varied(random: &mut Random, nodes: &[Node]) -> Vec<Node> {
         let absent: Vec<usize> = (0..index).filter(|other| !nodes[index].before.contains(other)).collect();
         let count = nodes[index].before.len();
         match random.below(6) {
-            0 => nodes[index].kind = random.pick(&[Kind::Empty, Kind::Host, Kind::Record]),
+            0 => nodes[index].kind = random.pick(&KINDS),
             1 => shuffle(random, &mut nodes[index].before),
             2 if count > 0 => {
                 nodes[index].before.remove(random.below(count));

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use warploom_testkit::driver::Driver;
-use warploom_testkit::sys::types::{CUfunction, CUgraph, CUgraphNodeParams, CUmodule};
+use warploom_testkit::sys::types::{CUdeviceptr, CUfunction, CUgraph, CUgraphNodeParams, CUmodule};
 use warploom_testkit::{Primary, TestResult, call};
 
 const KERNELS: &std::ffi::CStr = c".version 7.0
@@ -57,6 +57,8 @@ pub(crate) struct Rig {
     module: CUmodule,
     pub(crate) increment: CUfunction,
     pub(crate) nothing: CUfunction,
+    /// Memory that no answer shows.
+    pub(crate) scratch: CUdeviceptr,
 }
 
 impl Rig {
@@ -66,12 +68,15 @@ impl Rig {
         call!(driver.cuModuleLoadData(&mut module, KERNELS.as_ptr().cast()))?;
         call!(driver.cuModuleGetFunction(&mut increment, module, c"increment".as_ptr()))?;
         call!(driver.cuModuleGetFunction(&mut nothing, module, c"nothing".as_ptr()))?;
-        Ok(Self { driver: driver.clone(), primary, module, increment, nothing })
+        let mut scratch = 0;
+        call!(driver.cuMemAlloc_v2(&mut scratch, 64))?;
+        Ok(Self { driver: driver.clone(), primary, module, increment, nothing, scratch })
     }
 
-    /// Unloads the kernels.
+    /// Unloads the kernels, and frees the memory.
     pub(crate) fn close(self) -> TestResult {
         let driver = &self.driver;
+        call!(driver.cuMemFree_v2(self.scratch))?;
         Ok(call!(driver.cuModuleUnload(self.module))?)
     }
 }

@@ -253,8 +253,7 @@ fn update_child(
         let reason = "a graph with memory or conditional nodes updates no child graph node of an executable graph";
         return Err(call.refuse(FAILURE, reason));
     }
-    let pairs = outline.pair(graphs, child).and_then(|pairs| executable.check_pairs(graphs, &pairs).map(|()| pairs));
-    let pairs = pairs.map_err(|difference| refuse(call, &difference))?;
+    let pairs = executable.pair_with(outline, graphs, child).map_err(|difference| refuse(call, &difference))?;
     let inner = graphs.nodes.get(node).and_then(|node| node.work.graphs().first().copied());
     let inside = inner.map(|inner| graphs.all_in(inner)).unwrap_or_default();
     world.update_child(handle, &inside, child, &pairs);

@@ -98,14 +98,26 @@ impl Outline {
         }
     }
 
-    /// Pairs the nodes of the outline and of a graph, and those inside them.
-    pub(crate) fn pair(&self, graphs: &Graphs, graph: GraphHandle) -> Result<Pairs, Difference> {
+    /// Pairs the nodes of the outline and of a graph, and those inside them. Each pair is checked when it is found,
+    /// before those that come behind it.
+    pub(crate) fn pair(
+        &self,
+        graphs: &Graphs,
+        graph: GraphHandle,
+        check: impl Fn(NodeHandle, NodeHandle) -> Result<(), Difference>,
+    ) -> Result<Pairs, Difference> {
         let mut pairs = Pairs::new();
-        self.pair_into(graphs, graph, &mut pairs)?;
+        self.pair_into(graphs, graph, &check, &mut pairs)?;
         Ok(pairs)
     }
 
-    fn pair_into(&self, graphs: &Graphs, graph: GraphHandle, pairs: &mut Pairs) -> Result<(), Difference> {
+    fn pair_into(
+        &self,
+        graphs: &Graphs,
+        graph: GraphHandle,
+        check: &impl Fn(NodeHandle, NodeHandle) -> Result<(), Difference>,
+        pairs: &mut Pairs,
+    ) -> Result<(), Difference> {
         let count = graphs.graphs.get(graph).map_or(0, |graph| Graph::nodes(graph).count());
         let last = graphs.ends(graph);
         if count != self.nodes.len() || last.len() < self.last.len() {
@@ -132,6 +144,7 @@ impl Outline {
                 let changed = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
                 return Err(Difference::new(changed, Some(handle)));
             }
+            check(old.node, handle)?;
             for (before, edge) in old.dependencies.iter().copied().zip(&new.dependencies) {
                 match partners.get(&edge.node) {
                     Some(partner) if *partner == before => {}
@@ -150,7 +163,7 @@ impl Outline {
                 return Err(Difference::new(unsupported, Some(handle)));
             }
             for (outline, graph) in old.inner.iter().zip(inner) {
-                outline.pair_into(graphs, *graph, pairs)?;
+                outline.pair_into(graphs, *graph, check, pairs)?;
             }
         }
         Ok(())

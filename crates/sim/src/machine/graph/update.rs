@@ -3,8 +3,8 @@
 use warploom_sys::types::{CUgraphExecUpdateResult, CUmemorytype};
 
 use super::work::NewWork;
-use super::{Difference, Executable, Given, Graphs, MemoryNode, NodeWork, Pairs};
-use crate::ffi::handle::GraphHandle;
+use super::{Difference, Executable, Given, Graphs, MemoryNode, NodeWork, Outline, Pairs};
+use crate::ffi::handle::{GraphHandle, NodeHandle};
 use crate::memory::{MemoryOp, Side};
 
 type Change = CUgraphExecUpdateResult;
@@ -150,22 +150,28 @@ impl Graphs {
 impl Executable {
     /// The nodes of a graph that can update the executable, paired with its own.
     pub(crate) fn pair(&self, graphs: &Graphs, graph: GraphHandle) -> Result<Pairs, Difference> {
-        let pairs = self.outline().pair(graphs, graph)?;
-        self.check_pairs(graphs, &pairs)?;
-        Ok(pairs)
+        self.pair_with(self.outline(), graphs, graph)
     }
 
-    /// Refuses pairs whose work differs in a way that the executable cannot take over.
-    pub(crate) fn check_pairs(&self, graphs: &Graphs, pairs: &Pairs) -> Result<(), Difference> {
-        for (old, new) in pairs {
-            let (Some(old), Some(node)) = (self.work(*old), graphs.nodes.get(*new)) else { continue };
-            let foreign = || graphs.foreign_fill(&node.work, self.graph);
-            let refused = || foreign().map(|_| Change::CU_GRAPH_EXEC_UPDATE_ERROR);
-            if let Some(change) = graphs.obstacle(old, &node.work, self.flags).or_else(refused) {
-                return Err(Difference::new(change, Some(*new)));
-            }
+    /// The nodes of a graph, paired with those of an outline of the executable, or of a child graph in it.
+    pub(crate) fn pair_with(
+        &self,
+        outline: &Outline,
+        graphs: &Graphs,
+        graph: GraphHandle,
+    ) -> Result<Pairs, Difference> {
+        outline.pair(graphs, graph, |old, new| self.check_pair(graphs, old, new))
+    }
+
+    /// Refuses a node whose work differs from its own in a way that the executable cannot take over.
+    fn check_pair(&self, graphs: &Graphs, old: NodeHandle, new: NodeHandle) -> Result<(), Difference> {
+        let (Some(old), Some(node)) = (self.work(old), graphs.nodes.get(new)) else { return Ok(()) };
+        let foreign = || graphs.foreign_fill(&node.work, self.graph);
+        let refused = || foreign().map(|_| Change::CU_GRAPH_EXEC_UPDATE_ERROR);
+        match graphs.obstacle(old, &node.work, self.flags).or_else(refused) {
+            Some(change) => Err(Difference::new(change, Some(new))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Gives nodes the work of others. Reports name the other nodes from now on.
