@@ -445,7 +445,10 @@ fn graphs_that_another_thread_changes_are_not_copied_or_used_for_updates() -> Te
             call!(driver.cuGraphExecUpdate_v2(executable, graph, null_mut()))
         }),
         ("cuGraphExecChildGraphNodeSetParams", |driver, _, [inner, _], executable, child| {
-            call!(driver.cuGraphExecChildGraphNodeSetParams(executable, child, inner))
+            let answer = call!(driver.cuGraphExecChildGraphNodeSetParams(executable, child, inner));
+            let code = warploom_testkit::code_of(answer);
+            assert_eq!(code, CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "it has had another node");
+            Ok(())
         }),
         ("cuGraphAddChildGraphNode", |driver, _, [inner, other], _, _| {
             let mut node = null_mut();

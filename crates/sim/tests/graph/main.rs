@@ -1,6 +1,7 @@
 //! Graphs, built node by node: nodes with their parameters, edges, copies, updates of executables.
 
 mod attributes;
+mod child_updates;
 mod children;
 mod clones;
 mod conditions;

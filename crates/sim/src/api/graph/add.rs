@@ -10,7 +10,7 @@ use warploom_sys::types::{
 use super::dependencies::{before_repetition, check_target, read_edges};
 use super::work::{self, Place};
 use super::{named, shown};
-use crate::ffi::handle::Handle;
+use crate::ffi::handle::{GraphHandle, Handle};
 use crate::ffi::node_params::{KernelParams, NodeParams};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
@@ -78,7 +78,7 @@ fn add_checked(
     let is_plain =
         !is_of_memory && !matches!(kind, Kind::CU_GRAPH_NODE_TYPE_GRAPH | Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL);
     if !is_plain && let Some(before) = repetition {
-        return Err(repeated(call, &mut world, before));
+        return Err(repeated(call, &mut world, graph, before));
     }
     let is_full = || call.refuse(OUT_OF_MEMORY, "there are as many nodes as handles");
     // Before the work is made, which takes over graphs and addresses.
@@ -87,12 +87,12 @@ fn add_checked(
     }
     let work = made(&mut world, Place { graph, edges: &edges }).inspect_err(|_| {
         if is_of_memory {
-            world.graphs_mut().give_up(&edges);
+            world.graphs_mut().give_up(graph, &edges);
         }
     })?;
     work::check_memory(call, &world, &work)?;
     if let Some(before) = repetition {
-        return Err(repeated(call, &mut world, before));
+        return Err(repeated(call, &mut world, graph, before));
     }
     let node = world.graphs_mut().add(graph, edges, work.clone()).ok_or_else(is_full)?;
     out.write(node.as_raw())?;
@@ -100,8 +100,8 @@ fn add_checked(
 }
 
 /// Refuses edges of which one comes from the same node as one `before` it.
-fn repeated(call: &Call<'_>, world: &mut Guard<'_>, before: &[Edge]) -> CUresult {
-    world.graphs_mut().give_up(before);
+fn repeated(call: &Call<'_>, world: &mut Guard<'_>, graph: GraphHandle, before: &[Edge]) -> CUresult {
+    world.graphs_mut().give_up(graph, before);
     call.refuse(INVALID_VALUE, "a dependency is named twice")
 }
 

@@ -67,7 +67,7 @@ fn update(
         tell(nothing)?;
         return Err(call.refuse(INVALID_VALUE, "a graph inside a node updates no executable graph"));
     }
-    if graphs.is_of_memory(graph) && graphs.has_other_executable(graph, handle) {
+    if graphs.has_other_executable(graph, handle) {
         tell(nothing)?;
         return Err(call.refuse(NOT_SUPPORTED, "a graph with memory nodes has another executable already"));
     }
@@ -244,16 +244,19 @@ fn update_child(
     world.graph_is_read(child);
     let graphs = world.graphs();
     let executable = graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
+    if graphs.is_of_memory(child) {
+        let reason = "a graph with memory nodes updates no child graph node of an executable graph";
+        return Err(call.refuse(FAILURE, reason));
+    }
     if executable.outline().kind_of(node) != Some(CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH) {
         return Err(absent(call));
     }
-    let outline = executable.outline().child(node).ok_or_else(|| absent(call))?;
-    let is_conditional = |work: &NodeWork| matches!(work, NodeWork::Conditional(_));
-    if graphs.is_of_memory(child) || graphs.has_inside(child, is_conditional) {
-        let reason = "a graph with memory or conditional nodes updates no child graph node of an executable graph";
+    if graphs.has_inside(child, |work| matches!(work, NodeWork::Conditional(_))) {
+        let reason = "a graph with conditional nodes updates no child graph node of an executable graph";
         return Err(call.refuse(FAILURE, reason));
     }
-    let pairs = executable.pair_with(outline, graphs, child).map_err(|difference| refuse(call, &difference))?;
+    let outline = executable.outline().child(node).ok_or_else(|| absent(call))?;
+    let pairs = executable.pair_child(outline, graphs, child).map_err(|difference| refuse(call, &difference))?;
     let inner = graphs.nodes.get(node).and_then(|node| node.work.graphs().first().copied());
     let inside = inner.map(|inner| graphs.all_in(inner)).unwrap_or_default();
     world.update_child(handle, &inside, child, &pairs);

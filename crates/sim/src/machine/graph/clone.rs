@@ -59,12 +59,15 @@ impl Graphs {
         let nodes: Vec<NodeHandle> = self.graphs.get(graph)?.nodes().collect();
         let mut copies: HashMap<NodeHandle, NodeHandle> = HashMap::with_capacity(nodes.len());
         for original in &nodes {
-            let work = match self.nodes.get(*original)?.work.clone() {
+            let node = self.nodes.get(*original)?;
+            let local_id = node.local_id;
+            let work = match node.work.clone() {
                 NodeWork::Child(inner) => NodeWork::Child(self.copy(inner)?),
                 work => work,
             };
-            copies.insert(*original, self.add(copy, [].into_iter().collect(), work)?);
+            copies.insert(*original, self.add_as(local_id, copy, Edges::new(), work)?);
         }
+        self.graphs.get_mut(copy)?.next_local_id = self.graphs.get(graph)?.next_local_id;
         for original in &nodes {
             let node = self.nodes.get(*original)?;
             let edges = node.dependencies.iter();

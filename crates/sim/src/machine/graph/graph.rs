@@ -80,8 +80,20 @@ impl Graphs {
 
     /// Adds a node that depends on others of the same graph. The dependencies are different nodes.
     pub(crate) fn add(&mut self, graph: GraphHandle, dependencies: Edges, work: NodeWork) -> Option<NodeHandle> {
+        let local_id = self.graphs.get(graph)?.next_local_id;
+        self.add_as(local_id, graph, dependencies, work)
+    }
+
+    /// As [`Graphs::add`], with a number that no node of the graph has had.
+    pub(super) fn add_as(
+        &mut self,
+        local_id: u32,
+        graph: GraphHandle,
+        dependencies: Edges,
+        work: NodeWork,
+    ) -> Option<NodeHandle> {
         let found = self.graphs.get(graph)?;
-        let (place, local_id) = (u32::try_from(found.nodes.len()).ok()?, found.next_local_id);
+        let place = u32::try_from(found.nodes.len()).ok()?;
         let is_memory = work.is_of_memory() || self.has_memory_inside(&work);
         let (before, inner) = (dependencies.clone(), work.graphs().to_vec());
         let condition = match &work {
@@ -112,7 +124,7 @@ impl Graphs {
         }
         let found = self.graphs.get_mut(graph)?;
         found.nodes.push(Some(node));
-        found.next_local_id += 1;
+        found.next_local_id = local_id + 1;
         found.is_of_memory |= is_memory;
         Some(node)
     }

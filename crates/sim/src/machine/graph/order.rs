@@ -94,8 +94,12 @@ impl Graphs {
         }
     }
 
-    /// A node that was to depend on others is not added after all: of these, ends are ends again.
-    pub(crate) fn give_up(&mut self, edges: &[Edge]) {
+    /// A node that was to depend on others is not added to a graph after all: of these, ends are ends again. The node
+    /// has had a number.
+    pub(crate) fn give_up(&mut self, graph: GraphHandle, edges: &[Edge]) {
         taken_apart(edges).for_each(|edge| self.return_end(edge.node));
+        if let Some(graph) = self.graphs.get_mut(graph) {
+            graph.next_local_id += 1;
+        }
     }
 }

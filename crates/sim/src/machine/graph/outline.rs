@@ -9,13 +9,15 @@ use std::collections::{HashMap, VecDeque};
 use smallvec::SmallVec;
 use warploom_sys::types::{CUgraphExecUpdateResult, CUgraphNodeType};
 
-use super::{Graph, Graphs};
+use super::{Edge, Graph, Graphs};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
 
 /// The nodes of a graph when it was instantiated.
 #[derive(Default)]
 pub(crate) struct Outline {
     nodes: Vec<Outlined>,
+    /// The number of the next node of the graph.
+    next_local_id: u32,
     /// The nodes that no other depends on, up to the newest end.
     last: Vec<u32>,
     /// The places of the nodes, and of the nodes that others are inside of, with the number of the graph there.
@@ -24,6 +26,8 @@ pub(crate) struct Outline {
 
 struct Outlined {
     node: NodeHandle,
+    /// Its number in its graph.
+    local_id: u32,
     kind: CUgraphNodeType,
     /// The nodes that it depends on, by their places.
     dependencies: SmallVec<[u32; 2]>,
@@ -65,7 +69,8 @@ impl Outline {
         }
         let place_of = |node: NodeHandle| places.get(graphs.nodes.get(node)?.local_id as usize).copied();
         let last = graphs.ends(graph).into_iter().filter_map(place_of).collect();
-        let mut outline = Self { last, ..Self::default() };
+        let next_local_id = graphs.graphs.get(graph).map_or(0, |graph| graph.next_local_id);
+        let mut outline = Self { last, next_local_id, ..Self::default() };
         for (handle, node) in graphs.nodes_of(graph) {
             let dependencies = node.dependencies.iter().filter_map(|edge| place_of(edge.node)).collect();
             let inner: Box<[_]> = node.work.graphs().iter().map(|inner| Outline::new(graphs, *inner)).collect();
@@ -74,7 +79,8 @@ impl Outline {
             for (number, inside) in inner.iter().enumerate() {
                 outline.places.extend(inside.places.keys().map(|node| (*node, (place, Some(number as u32)))));
             }
-            outline.nodes.push(Outlined { node: handle, kind: node.work.kind(), dependencies, inner });
+            let (kind, local_id) = (node.work.kind(), node.local_id);
+            outline.nodes.push(Outlined { node: handle, local_id, kind, dependencies, inner });
         }
         outline
     }
@@ -108,6 +114,41 @@ impl Outline {
     ) -> Result<Pairs, Difference> {
         let mut pairs = Pairs::new();
         self.pair_into(graphs, graph, &check, &mut pairs)?;
+        Ok(pairs)
+    }
+
+    /// As [`Outline::pair`], for the graph of a child node: as on an H200, nodes with the same number are partners,
+    /// and both graphs must have had as many nodes. The result of a difference is not told.
+    pub(crate) fn pair_by_id(
+        &self,
+        graphs: &Graphs,
+        graph: GraphHandle,
+        check: &impl Fn(NodeHandle, NodeHandle) -> Result<(), Difference>,
+    ) -> Result<Pairs, Difference> {
+        let nodes: Vec<_> = graphs.nodes_of(graph).collect();
+        let next_local_id = graphs.graphs.get(graph).map_or(0, |graph| graph.next_local_id);
+        if nodes.len() != self.nodes.len() || next_local_id != self.next_local_id {
+            return Err(Difference::topology(None));
+        }
+        let mut pairs = Pairs::new();
+        for (old, (handle, new)) in self.nodes.iter().zip(nodes) {
+            let id = |edge: &Edge| graphs.nodes.get(edge.node).map(|node| node.local_id);
+            let mut before: Vec<_> =
+                old.dependencies.iter().map(|place| self.nodes[*place as usize].local_id).collect();
+            let mut now: Vec<_> = new.dependencies.iter().filter_map(id).collect();
+            before.sort_unstable();
+            now.sort_unstable();
+            let inner = new.work.graphs();
+            let is_same = (old.local_id, old.kind, old.inner.len()) == (new.local_id, new.work.kind(), inner.len());
+            if !is_same || before != now {
+                return Err(Difference::topology(Some(handle)));
+            }
+            check(old.node, handle)?;
+            pairs.push((old.node, handle));
+            for (outline, graph) in old.inner.iter().zip(inner) {
+                pairs.extend(outline.pair_by_id(graphs, *graph, check)?);
+            }
+        }
         Ok(pairs)
     }
 

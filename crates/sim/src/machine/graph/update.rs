@@ -150,17 +150,12 @@ impl Graphs {
 impl Executable {
     /// The nodes of a graph that can update the executable, paired with its own.
     pub(crate) fn pair(&self, graphs: &Graphs, graph: GraphHandle) -> Result<Pairs, Difference> {
-        self.pair_with(self.outline(), graphs, graph)
+        self.outline().pair(graphs, graph, |old, new| self.check_pair(graphs, old, new))
     }
 
-    /// The nodes of a graph, paired with those of an outline of the executable, or of a child graph in it.
-    pub(crate) fn pair_with(
-        &self,
-        outline: &Outline,
-        graphs: &Graphs,
-        graph: GraphHandle,
-    ) -> Result<Pairs, Difference> {
-        outline.pair(graphs, graph, |old, new| self.check_pair(graphs, old, new))
+    /// The nodes of a graph that can update a child graph of the executable, paired with those of its outline.
+    pub(crate) fn pair_child(&self, child: &Outline, graphs: &Graphs, graph: GraphHandle) -> Result<Pairs, Difference> {
+        child.pair_by_id(graphs, graph, &|old, new| self.check_pair(graphs, old, new))
     }
 
     /// Refuses a node whose work differs from its own in a way that the executable cannot take over.
