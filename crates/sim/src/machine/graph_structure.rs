@@ -6,7 +6,7 @@ use warploom_sys::types::{CUgraphInstantiateResult, CUresult};
 
 use crate::ffi::handle::{ContextHandle, ExecutableHandle, GraphHandle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED};
-use crate::machine::graph::{ConditionalNode, Graphs, Node, NodeWork};
+use crate::machine::graph::{ConditionalNode, Executable, Graphs, Node, NodeWork};
 use crate::machine::world::World;
 use crate::memory::{MemoryOp, Side, SimAddress};
 
@@ -71,8 +71,10 @@ impl World {
             let reason = "a graph with conditions has no executable while there is a copy of it";
             return Err(Flaw::of_graph(NOT_SUPPORTED, reason));
         }
-        let mut others = graphs.executables.iter();
-        if others.any(|(_, other)| has_conditions && other.graph == graph || other.has_memory_of(graph)) {
+        let (mut others, with_memory) = (graphs.executables.iter(), graphs.with_memory_nodes(graph));
+        let is_unique = !with_memory.is_empty() || has_conditions;
+        let is_the_same = |other: &Executable| has_conditions && other.graph == graph;
+        if is_unique && others.any(|(_, other)| is_the_same(other) || other.has_memory_of(&with_memory)) {
             let reason = "a graph with memory nodes or conditions has one executable at a time";
             return Err(Flaw::of_graph(NOT_SUPPORTED, reason));
         }
@@ -173,15 +175,30 @@ impl World {
 }
 
 impl Graphs {
-    /// `true` if a graph has memory nodes, or a graph inside it has.
+    /// `true` if a graph has memory nodes, or a child graph in it has.
     pub(crate) fn is_of_memory(&self, graph: GraphHandle) -> bool {
-        self.all_in(graph).into_iter().filter_map(|graph| self.graphs.get(graph)).any(|graph| graph.is_of_memory)
+        self.graphs.get(graph).is_some_and(|graph| graph.is_of_memory)
     }
 
-    /// `true` if a graph with memory nodes has an executable besides one.
+    /// The graphs with memory nodes of their own, of a graph and those inside it.
+    pub(crate) fn with_memory_nodes(&self, graph: GraphHandle) -> Vec<GraphHandle> {
+        let all = if self.is_of_memory(graph) { self.all_in(graph) } else { Vec::new() };
+        let has_nodes = |graph: &GraphHandle| self.nodes_of(*graph).any(|(_, node)| node.work.is_of_memory());
+        all.into_iter().filter(has_nodes).collect()
+    }
+
+    /// `true` if an executable has memory nodes of a graph itself.
+    pub(crate) fn has_executable(&self, graph: GraphHandle) -> bool {
+        self.is_of_memory(graph) && self.executables.iter().any(|(_, other)| other.has_memory_of(&[graph]))
+    }
+
+    /// `true` if an executable, other than a known one, has memory nodes of a graph; those of graphs inside it count
+    /// if it has none itself.
     pub(crate) fn has_other_executable(&self, graph: GraphHandle, known: ExecutableHandle) -> bool {
+        let all = self.with_memory_nodes(graph);
+        let counted = if all.contains(&graph) { vec![graph] } else { all };
         let mut others = self.executables.iter().filter(|(other, _)| *other != known);
-        others.any(|(_, other)| other.has_memory_of(graph))
+        !counted.is_empty() && others.any(|(_, other)| other.has_memory_of(&counted))
     }
 
     /// A node of a graph that depends on itself, directly or through others.

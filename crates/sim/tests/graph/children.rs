@@ -65,6 +65,21 @@ driver_tests! {
     }
 
     /// A graph that a stream is captured into is not destroyed, whether or not it belongs to a node.
+    /// The conditions of a graph and of those inside it belong to the outermost.
+    fn a_child_of_a_graph_with_conditions_is_not_copied(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner, other) = (stage.graph()?, stage.graph()?, stage.graph()?);
+        let (mut child, mut copy, mut condition, mut node) = (null_mut(), null_mut(), 0, null_mut());
+        inner.empty(&[])?;
+        let added = graph.child(inner.raw, &[])?;
+        call!(driver.cuGraphChildGraphNodeGetGraph(added, &mut child))?;
+        call!(driver.cuGraphClone(&mut copy, child))?;
+        call!(driver.cuGraphDestroy(copy))?;
+        call!(driver.cuGraphConditionalHandleCreate(&mut condition, graph.raw, stage.context(), 0, 0))?;
+        answers!(driver.cuGraphClone(&mut copy, child), CUDA_ERROR_NOT_SUPPORTED);
+        answers!(driver.cuGraphAddChildGraphNode(&mut node, other.raw, null(), 0, child), CUDA_ERROR_NOT_SUPPORTED);
+    }
+
     fn a_captured_graph_is_moved_and_stays(driver) {
         let stage = Stage::new(driver)?;
         let (graph, inner, mut stream, mut captured) = (stage.graph()?, stage.graph()?, null_mut(), null_mut());

@@ -7,7 +7,7 @@ use warploom_testkit::sys::types::*;
 use warploom_testkit::{TestResult, answers, call, code_of, driver_tests};
 
 use super::memory::allocation;
-use crate::support::{Graph, Stage};
+use crate::support::{Graph, Stage, moved};
 
 const MIB: usize = 1 << 20;
 /// The granule of addresses, which graphs do not share.
@@ -78,6 +78,20 @@ driver_tests! {
         assert_eq!(free(driver, &stage.graph()?, address, null_mut()), CUresult::CUDA_SUCCESS);
     }
 
+    /// An allocation behind a free node has the address of the one before, and is left as well.
+    fn a_graph_with_a_cycle_leaves_memory_that_has_an_address_again(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, mut raw, mut node) = (stage.graph()?, null_mut(), null_mut());
+        let (address, first) = allocate(&graph, 64)?;
+        call!(driver.cuGraphAddMemFreeNode(&mut node, graph.raw, &first, 1, address))?;
+        let mut params = allocation(64);
+        call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, &[node][0], 1, &mut params))?;
+        assert_eq!(params.dptr, address);
+        call!(driver.cuGraphAddDependencies(graph.raw, &node, &first, 1))?;
+        answers!(driver.cuGraphInstantiateWithFlags(&mut raw, graph.raw, 0), CUDA_ERROR_INVALID_VALUE);
+        assert_eq!(free(driver, &graph, address, node), CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+
     /// Other refusals come before.
     fn a_graph_that_is_refused_for_other_reasons_keeps_its_memory(driver) {
         let stage = Stage::new(driver)?;
@@ -102,6 +116,45 @@ driver_tests! {
         );
         answers!(driver.cuGraphAddMemFreeNode(&mut added, child, &allocated, 1, address), CUDA_ERROR_NOT_SUPPORTED);
         call!(driver.cuGraphAddEmptyNode(&mut added, child, &allocated, 1))?;
+        let other = stage.graph()?;
+        allocate(&other, 64)?;
+        let mut given = moved(other.raw);
+        answers!(
+            driver.cuGraphAddNode(&mut added, child, null(), 0, &mut given),
+            CUDA_ERROR_NOT_SUPPORTED
+        );
+        graph.move_in(other, &[])?;
+    }
+
+    fn a_graph_whose_memory_an_executable_has_is_not_moved(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, outer, mut node) = (stage.graph()?, stage.graph()?, null_mut());
+        allocate(&graph, 64)?;
+        let executable = graph.instantiate()?;
+        let mut params = moved(graph.raw);
+        answers!(driver.cuGraphAddNode(&mut node, outer.raw, null(), 0, &mut params), CUDA_ERROR_NOT_SUPPORTED);
+        drop(executable);
+        outer.move_in(graph, &[])?;
+        // Memory inside it does not count.
+        let _executable = outer.instantiate()?;
+        stage.graph()?.move_in(outer, &[])?;
+    }
+
+    /// The memory of child graphs counts as that of a graph which has none itself.
+    fn an_executable_from_before_a_child_graph_with_memory_is_compared(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner, mut info) = (stage.graph()?, stage.graph()?, crate::support::zeroed());
+        allocate(&inner, 64)?;
+        graph.empty(&[])?;
+        let before = graph.instantiate()?;
+        graph.move_in(inner, &[])?;
+        let _executable = graph.instantiate()?;
+        answers!(driver.cuGraphExecUpdate_v2(before.raw, graph.raw, &mut info), CUDA_ERROR_NOT_SUPPORTED);
+        allocate(&graph, 64)?;
+        answers!(
+            driver.cuGraphExecUpdate_v2(before.raw, graph.raw, &mut info),
+            CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+        );
     }
 
     fn an_executable_has_the_memory_of_the_graph_that_it_was_updated_by(driver) {

@@ -229,7 +229,8 @@ impl Program<'_> {
     pub(crate) fn add_child(&mut self, graph: usize) {
         let (driver, raw, mut node) = (self.driver, self.graphs[graph].raw, null_mut());
         let (after, inner) = (self.dependencies(graph), self.any_graph());
-        if inner == graph || self.graphs[inner].inside.is_some() {
+        // The real driver crashes when a graph is added to one inside it.
+        if self.graphs[inner].inside.is_some() || self.outwards(graph).any(|outer| outer == inner) {
             return;
         }
         let embedded = self.graphs[inner].raw;
@@ -237,7 +238,33 @@ impl Program<'_> {
         if self.is_marked(inner) {
             self.mark(graph);
         }
+        self.graphs[inner].is_copied |= code == 0;
         self.added(graph, Kind::Child, &after, &format!("of g{inner}"), code, node);
+    }
+
+    /// Moves a graph into a child node of another.
+    pub(crate) fn move_child(&mut self, graph: usize) {
+        let (driver, raw, mut node) = (self.driver, self.graphs[graph].raw, null_mut());
+        let (after, inner) = (Vec::from_iter(self.any_node(graph).map(|node| node.raw)), self.any_graph());
+        let is_outside = self.graphs[inner].inside.is_none() && self.outwards(graph).all(|outer| outer != inner);
+        let has_exec = self.execs.iter().any(|exec| exec.is_alive && exec.graph == inner);
+        if !is_outside || has_exec || self.graphs[inner].is_copied {
+            return;
+        }
+        let mut params: CUgraphNodeParams = zeroed();
+        params.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
+        params.__bindgen_anon_1.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
+            graph: self.graphs[inner].raw,
+            ownership: CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
+        };
+        let code = code!(driver.cuGraphAddNode(&mut node, raw, after.as_ptr(), after.len(), &mut params));
+        if code == 0 {
+            self.graphs[inner].inside = Some(graph);
+        }
+        if self.is_marked(inner) {
+            self.mark(graph);
+        }
+        self.added(graph, Kind::Child, &after, &format!("by moving g{inner}"), code, node);
     }
 
     pub(crate) fn add_conditional(&mut self, graph: usize) {
@@ -319,6 +346,7 @@ impl Program<'_> {
         let code = code!(driver.cuGraphClone(&mut raw, self.graphs[graph].raw));
         if code == 0 {
             let clone = self.new_graph(raw, None, Some(graph));
+            self.graphs[graph].is_copied = true;
             let nodes = self.learn(clone);
             self.answer(&[graph, clone], format!("clone as g{clone}: {code}, {nodes:?}"));
         } else {

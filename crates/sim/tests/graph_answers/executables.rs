@@ -68,6 +68,19 @@ impl Program<'_> {
         (!both.is_empty()).then(|| (exec, graph, self.random.pick(&both)))
     }
 
+    /// Gives a child node of an executable the parameters of a graph's nodes.
+    pub(crate) fn set_child(&mut self, inner: usize) {
+        let is_child = |found: &(usize, usize, Node)| found.2.kind == Kind::Child;
+        let tries: Vec<_> = (0..6).filter_map(|_| self.node_of_exec()).collect();
+        let (driver, found) = (self.driver, tries.iter().find(|found| is_child(found)).or(tries.first()));
+        let Some((exec, graph, node)) = found.copied().filter(|_| !self.is_marked(inner)) else { return };
+        let (raw, definition) = (self.execs[exec].raw, self.graphs[inner].raw);
+        let code = code!(driver.cuGraphExecChildGraphNodeSetParams(raw, node.raw, definition));
+        let index = self.index(graph, node.raw);
+        self.execs[exec].is_undecided |= self.graphs[inner].is_undecided;
+        self.answer(&[graph, inner], format!("set {:?} {index:?} in e{exec} by g{inner}: {code}", node.kind));
+    }
+
     pub(crate) fn set_exec(&mut self, _: usize) {
         let Some((exec, graph, node)) = self.node_of_exec() else { return };
         self.set_params(graph, node, Some(exec));

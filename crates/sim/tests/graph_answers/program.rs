@@ -10,6 +10,8 @@
 //!   the real driver. Such a graph is neither instantiated nor is anything updated from it.
 //! - A condition without a default has any value when a graph is launched for the first time, so that such a graph
 //!   is not launched.
+//! - A graph that was cloned or embedded, or has an executable, is not moved: when it comes to be in a graph with a
+//!   condition, the real driver crashes at the instantiation.
 //! - Nothing is captured to the body of a conditional node: a capture that fails destroys the body, and the
 //!   real driver may crash when it comes across it later.
 
@@ -83,7 +85,7 @@ pub(crate) struct Graph {
     pub(crate) raw: CUgraph,
     pub(crate) nodes: Vec<Node>,
     pub(crate) is_alive: bool,
-    /// The graph whose conditional node has this as a body.
+    /// The graph whose conditional node has this as a body, or whose child node it was moved into.
     pub(crate) inside: Option<usize>,
     /// The graph that this was cloned from.
     pub(crate) original: Option<usize>,
@@ -91,6 +93,8 @@ pub(crate) struct Graph {
     pub(crate) is_marked: bool,
     /// `true` if a condition of it has no default.
     pub(crate) is_undecided: bool,
+    /// `true` if it was cloned or embedded, or is a clone itself.
+    pub(crate) is_copied: bool,
 }
 
 pub(crate) struct Exec {
@@ -193,7 +197,7 @@ pub(crate) fn run(rig: &Rig, seed: u64, steps: usize, expected: Option<&[Answer]
 
 impl<'r> Program<'r> {
     /// The steps that there are, and how often each is taken.
-    fn operations() -> [(Operation<'r>, usize); 37] {
+    fn operations() -> [(Operation<'r>, usize); 39] {
         [
             (Self::add_empty, 6),
             (Self::add_fill, 8),
@@ -201,6 +205,7 @@ impl<'r> Program<'r> {
             (Self::add_kernel, 10),
             (Self::add_host, 3),
             (Self::add_child, 5),
+            (Self::move_child, 3),
             (Self::add_record, 3),
             (Self::add_wait, 3),
             (Self::add_conditional, 3),
@@ -226,6 +231,7 @@ impl<'r> Program<'r> {
             (Self::launch, 10),
             (Self::update, 8),
             (Self::set_exec, 10),
+            (Self::set_child, 3),
             (Self::enable, 3),
             (Self::is_enabled, 3),
             (Self::destroy_exec, 3),
@@ -314,13 +320,13 @@ impl<'r> Program<'r> {
 
     pub(crate) fn new_graph(&mut self, raw: CUgraph, inside: Option<usize>, original: Option<usize>) -> usize {
         let is_marked = original.is_some_and(|original| self.is_marked(original));
-        let (nodes, is_alive, is_undecided) = (Vec::new(), true, false);
-        self.graphs.push(Graph { raw, nodes, is_alive, inside, original, is_marked, is_undecided });
+        let (nodes, is_alive, is_undecided, is_copied) = (Vec::new(), true, false, original.is_some());
+        self.graphs.push(Graph { raw, nodes, is_alive, inside, original, is_marked, is_undecided, is_copied });
         self.graphs.len() - 1
     }
 
-    /// The graph and those whose conditional nodes it is inside.
-    fn outwards(&self, graph: usize) -> impl Iterator<Item = usize> {
+    /// The graph and those whose nodes it is inside.
+    pub(crate) fn outwards(&self, graph: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(graph), |graph| self.graphs[*graph].inside)
     }
 

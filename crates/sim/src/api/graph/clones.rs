@@ -15,7 +15,9 @@ use crate::machine::graph::NodeWork;
 pub(super) fn check_copyable(call: &Call<'_>, world: &Guard<'_>, graph: GraphHandle) -> Status {
     let is_unique = |work: &NodeWork| matches!(work, NodeWork::Conditional(_));
     let graphs = world.graphs();
-    let has_conditions = graphs.graphs.get(graph).is_some_and(|graph| !graph.conditions.is_empty());
+    // The conditions of a graph and of those inside it belong to the outermost.
+    let outermost = graphs.graphs.get(graphs.root_of(graph));
+    let has_conditions = outermost.is_some_and(|graph| !graph.conditions.is_empty());
     if has_conditions || graphs.is_body(graph) || graphs.is_of_memory(graph) || graphs.has_inside(graph, is_unique) {
         let reason = "a graph with memory nodes or conditions, or the body of a conditional node, cannot be copied";
         return Err(call.refuse(NOT_SUPPORTED, reason));

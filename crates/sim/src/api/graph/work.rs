@@ -159,13 +159,17 @@ pub(super) fn check_child(
     }
 }
 
-/// Refuses to move a graph into a node if it has conditions, or a graph inside it has.
+/// Refuses to move a graph into a node if it has conditions, or a graph inside it has, or if an executable has its
+/// memory.
 fn check_movable(call: &Call<'_>, world: &Guard<'_>, inner: GraphHandle) -> Status {
     let graphs = world.graphs();
     let is_conditional =
         |graph: &GraphHandle| graphs.graphs.get(*graph).is_some_and(|graph| !graph.conditions.is_empty());
     if graphs.all_in(inner).iter().any(is_conditional) {
         return Err(call.refuse(NOT_SUPPORTED, "a child graph has no conditions"));
+    }
+    if graphs.has_executable(inner) {
+        return Err(call.refuse(NOT_SUPPORTED, "an executable graph has the memory of the graph"));
     }
     Ok(())
 }
@@ -183,6 +187,9 @@ pub(super) fn child(
     world.graph_is_read(inner);
     if is_owned {
         return Err(call.refuse(NOT_SUPPORTED, "the graph belongs to a node already"));
+    }
+    if world.graphs().is_child(graph) && world.graphs().is_of_memory(inner) {
+        return Err(call.refuse(NOT_SUPPORTED, "the graph of a child graph node gets no memory nodes"));
     }
     if world.graphs().all_in(inner).contains(&graph) {
         return Err(call.refuse(INVALID_VALUE, "a graph inside itself; the real driver would crash here"));

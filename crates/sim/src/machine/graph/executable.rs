@@ -25,8 +25,8 @@ pub(crate) struct Executable {
     pub(crate) graph: GraphHandle,
     /// The flags of its instantiation.
     pub(crate) flags: u64,
-    /// The graph whose memory nodes it has: that which it was instantiated from, or updated by since.
-    memory_of: Option<GraphHandle>,
+    /// The graphs whose memory nodes it has, of the one that it was instantiated from, or updated by since.
+    memory_of: Vec<GraphHandle>,
     outline: Outline,
     /// Shared with the conditional nodes of launches in flight.
     plan: Arc<Plan>,
@@ -87,7 +87,7 @@ impl Executable {
             id,
             graph,
             flags,
-            memory_of: graphs.is_of_memory(graph).then_some(graph),
+            memory_of: graphs.with_memory_nodes(graph),
             outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
             index: Index::default(),
@@ -136,9 +136,9 @@ impl Executable {
         self.allocated.iter().chain(&self.foreign_frees).copied().collect()
     }
 
-    /// `true` if it has the memory nodes of a graph, which then has no other executable.
-    pub(crate) fn has_memory_of(&self, graph: GraphHandle) -> bool {
-        self.memory_of == Some(graph)
+    /// `true` if it has the memory nodes of one of these graphs, which then has no other executable.
+    pub(crate) fn has_memory_of(&self, graphs: &[GraphHandle]) -> bool {
+        graphs.iter().any(|graph| self.memory_of.contains(graph))
     }
 
     pub(crate) fn plan(&self) -> &Arc<Plan> {

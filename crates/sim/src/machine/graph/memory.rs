@@ -339,16 +339,17 @@ impl Graphs {
 
     /// Notes that no node of a graph frees what others allocate, as if an executable left it allocated.
     pub(crate) fn leave_memory(&mut self, graph: GraphHandle) {
-        let (mut allocated, mut freed) = (Vec::new(), HashSet::new());
+        // Allocations one behind the other may have the same address.
+        let mut left: HashMap<u64, i64> = HashMap::new();
         for (_, node) in self.all_in(graph).into_iter().flat_map(|graph| self.nodes_of(graph)) {
             match &node.work {
-                NodeWork::Alloc(node) => allocated.push(node.address),
-                NodeWork::Free(address) => drop(freed.insert(*address)),
+                NodeWork::Alloc(node) => *left.entry(node.address).or_default() += 1,
+                NodeWork::Free(address) => *left.entry(*address).or_default() -= 1,
                 _ => {}
             }
         }
-        allocated.retain(|address| !freed.contains(address));
-        allocated.into_iter().for_each(|address| self.memory.leave(address));
+        left.retain(|_, count| *count > 0);
+        left.into_keys().for_each(|address| self.memory.leave(address));
     }
 
     /// Reserves addresses for an allocation node that is to depend on some nodes.
