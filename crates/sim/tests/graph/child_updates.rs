@@ -30,7 +30,8 @@ driver_tests! {
         let edge = |graph: &Graph<'_>, from: CUgraphNode, to: CUgraphNode| {
             call!(driver.cuGraphAddDependencies(graph.raw, &from, &to, 1))
         };
-        edge(&inner, nodes[0], nodes[2])?;
+        let first = nodes[0];
+        edge(&inner, first, nodes[2])?;
         edge(&inner, nodes[1], nodes[2])?;
         let child = graph.child(inner.raw, &[])?;
         let executable = graph.instantiate()?;
@@ -61,6 +62,7 @@ driver_tests! {
         assert_eq!(set(&other), CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
         call!(driver.cuGraphDestroyNode(inner.empty(&[])?))?;
         assert_eq!(set(&inner), CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+        call!(driver.cuGraphDestroyNode(first))?;
         let outer = stage.graph()?;
         let child = outer.child(inner.raw, &[])?;
         let executable = outer.instantiate()?;
