@@ -83,6 +83,9 @@ pub(super) fn check_target(call: &Call<'_>, edges: &[Edge], kind: CUgraphNodeTyp
 
 /// The edges before the first that comes from the same node as an earlier one, if there is such an edge.
 pub(super) fn before_repetition(edges: &[Edge]) -> Option<&[Edge]> {
+    if edges.len() < 2 {
+        return None;
+    }
     let mut seen = HashSet::with_capacity(edges.len());
     let repeated = edges.iter().position(|edge| !seen.insert(edge.node))?;
     Some(&edges[..repeated])

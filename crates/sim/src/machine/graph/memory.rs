@@ -337,7 +337,7 @@ impl Graphs {
         }
     }
 
-    /// Notes that no node of a graph frees what others allocate, as if an executable left it allocated.
+    /// Notes that memory which a graph allocates and does not free is left allocated, as by an executable of it.
     pub(crate) fn leave_memory(&mut self, graph: GraphHandle) {
         // Allocations one behind the other may have the same address.
         let mut left: HashMap<u64, i64> = HashMap::new();
