@@ -73,7 +73,7 @@ driver_tests! {
         }
     }
 
-    /// Whether the graph has memory nodes is asked first, then the kind of the node, and then for conditional nodes.
+    /// Memory nodes of the graph count first, then the kind of the node, and then conditional nodes of the graph.
     fn graphs_that_no_child_graph_node_takes_over_are_refused(driver) {
         let stage = Stage::new(driver)?;
         let (graph, memory, branching, mut params) =

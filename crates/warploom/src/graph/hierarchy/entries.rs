@@ -27,9 +27,9 @@ pub(super) struct Entries {
     list: Vec<Entry>,
     /// Places whose graphs are gone.
     free: Vec<u32>,
-    /// What ids name whose graph is gone.
+    /// The entry that stands for all graphs that are gone.
     gone: OnceCell<Box<Entry>>,
-    /// What takes changes of graphs that are gone.
+    /// An entry for changes of graphs that are gone.
     lost: Option<Box<Entry>>,
 }
 
@@ -143,7 +143,7 @@ impl Entry {
         Entry { raw: Some(Handle::new(raw)), ..Entry::gone(0) }
     }
 
-    /// What is left of a graph that is destroyed.
+    /// The entry of a graph that is destroyed.
     fn gone(generation: u32) -> Entry {
         Entry {
             raw: None,
