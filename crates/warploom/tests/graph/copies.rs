@@ -11,6 +11,14 @@ use warploom_testkit::{TestResult, driver_tests, open};
 
 use crate::support::{Stage, closure};
 
+/// Values with padding between their fields.
+#[derive(Clone, Copy, Debug, DeviceCopy, PartialEq)]
+#[repr(C)]
+struct Padded {
+    small: u8,
+    large: u32,
+}
+
 driver_tests! {
     /// S2.24: an embedded graph is a copy, which changes on its own.
     fn an_embedded_graph_is_a_copy(driver) {
@@ -62,12 +70,6 @@ driver_tests! {
 
     /// Values with padding are not copied to memory of another type, by whichever end of a node is replaced.
     fn values_with_padding_are_copied_to_their_own_type(driver) {
-        #[derive(Clone, Copy, Debug, DeviceCopy, PartialEq)]
-        #[repr(C)]
-        struct Padded {
-            small: u8,
-            large: u32,
-        }
         let stage = Stage::new(driver)?;
         let value = Padded { small: 1, large: 2 };
         let (source, other) = (stage.pool.upload(&[value; 2], &stage.stream)?, stage.pool.upload(&[value; 2], &stage.stream)?);
@@ -91,12 +93,6 @@ driver_tests! {
     /// S2.42: nor by nodes of captured graphs, whose types are not known, in copies of these and while the capture
     /// goes on.
     fn captured_values_with_padding_are_copied_to_their_own_type(driver) {
-        #[derive(Clone, Copy, Debug, DeviceCopy, PartialEq)]
-        #[repr(C)]
-        struct Padded {
-            small: u8,
-            large: u32,
-        }
         let stage = Stage::new(driver)?;
         let value = Padded { small: 1, large: 2 };
         let uploaded = || stage.pool.upload(&[value; 2], &stage.stream);

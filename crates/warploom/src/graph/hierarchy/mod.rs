@@ -55,6 +55,7 @@ struct State {
     is_broken: bool,
     /// `true` if other code has a handle of a graph or node.
     is_exposed: bool,
+    /// The parameters of the next copy between two addresses.
     plain_copy: PlainCopy,
 }
 

@@ -2,13 +2,18 @@
 
 use warploom_sim::Machine;
 
-use crate::graph::GraphError;
+use crate::graph::{ChildNode, GraphError};
 use crate::{Driver, GraphDef, Result};
 
-fn graph() -> Result<GraphDef> {
+/// A graph, another with one node, and a child node of the first that has a copy of the other.
+fn with_child() -> Result<(GraphDef, GraphDef, ChildNode)> {
     let machine = Machine::preset("h200").expect("a machine");
     let driver = Driver::open(&machine).expect("a driver");
-    GraphDef::new(&driver.device(0)?.context()?)
+    let graph = GraphDef::new(&driver.device(0)?.context()?)?;
+    let step = GraphDef::new(graph.context())?;
+    step.empty()?;
+    let child = graph.entry().embed(&step)?;
+    Ok((graph, step, child))
 }
 
 fn places(graph: &GraphDef) -> usize {
@@ -17,10 +22,7 @@ fn places(graph: &GraphDef) -> usize {
 
 #[test]
 fn graphs_inside_of_nodes_that_are_gone_give_up_their_places() -> Result<()> {
-    let graph = graph()?;
-    let step = GraphDef::new(graph.context())?;
-    step.empty()?;
-    let child = graph.entry().embed(&step)?;
+    let (graph, step, child) = with_child()?;
     for _ in 0..100 {
         child.set_child(&step)?;
         graph.entry().if_else(&graph.condition(1)?)?.destroy()?;
@@ -31,10 +33,7 @@ fn graphs_inside_of_nodes_that_are_gone_give_up_their_places() -> Result<()> {
 
 #[test]
 fn handles_to_a_graph_that_is_gone_do_not_name_the_next_one_in_its_place() -> Result<()> {
-    let graph = graph()?;
-    let step = GraphDef::new(graph.context())?;
-    step.empty()?;
-    let child = graph.entry().embed(&step)?;
+    let (graph, step, child) = with_child()?;
     let old = child.child()?;
     let node = old.empty()?;
     let new = child.set_child(&step)?;
