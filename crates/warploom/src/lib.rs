@@ -107,7 +107,6 @@
 //!
 //! Code that uses this crate is tested without a GPU by the crate `warploom-test`.
 
-mod biased;
 mod callback;
 pub mod capture;
 mod completion;

@@ -50,22 +50,6 @@ impl<T: Send + 'static> Item<T> {
         NonNull::from(Box::leak(Box::new(Item { link, value })))
     }
 
-    /// # Safety
-    ///
-    /// A user object keeps the item, or will.
-    pub(crate) unsafe fn value<'a>(item: NonNull<Item<T>>) -> &'a T {
-        // SAFETY: the item is there while a user object keeps it, and its value is not written meanwhile.
-        unsafe { &(*item.as_ptr()).value }
-    }
-
-    /// # Safety
-    ///
-    /// A user object keeps the item, and nothing else refers to the value meanwhile.
-    pub(crate) unsafe fn value_mut<'a>(item: NonNull<Item<T>>) -> &'a mut T {
-        // SAFETY: the item is there while a user object keeps it, and the reference is the only one.
-        unsafe { &mut (*item.as_ptr()).value }
-    }
-
     /// The value of an item that no user object keeps.
     ///
     /// # Safety
@@ -147,15 +131,9 @@ fn start() {
     });
 }
 
-/// Drops the values that destroyed graphs have kept and that were dropped in callbacks so far, and waits for
-/// such drops on other threads.
-///
-/// Graphs release the memory, code and closures that they keep on a thread of their own, soon after the last
-/// of definition, executables and launches is gone. The same thread drops buffers, streams and the like that
-/// a host function has dropped, where CUDA cannot be called. A program that wants to see the effect, such as
-/// a test that counts memory, calls this. In a host function or another callback of the driver it does
-/// nothing, and leaves the values to the thread.
-pub fn reclaim() {
+/// Drops the values that were pushed so far, and waits for such drops on other threads. Does nothing in a callback of
+/// the driver.
+pub(crate) fn reclaim() {
     if IS_DRAINING.get() || callback::is_running() {
         return; // the drop of an owner, whose caller above goes on with the rest; or CUDA cannot be called
     }

@@ -1,32 +1,27 @@
 //! Calls in flight: the stream on which each thread is making a driver call that enqueues work.
 //!
 //! A call that was made because its stream is not captured must not reach the driver after the capture has
-//! begun: the memory would be a graph's, and nothing would keep it. The thread that enqueues pays two plain
-//! stores of its own and the load that it makes anyway; the one that begins a capture pays for both:
+//! begun: the memory would be a graph's, and nothing would keep it.
 //!
 //! ```text
 //!   a thread that enqueues               a thread that begins a capture
 //!   its mark = the stream                the number of captures = one more
-//!   (the compiler keeps the order)       memory barrier on all threads of the process (membarrier)
 //!   is anything captured?                wait until no mark is the stream
 //!     no: call the driver                call the driver
 //!   its mark = none
 //! ```
 //!
-//! Either the barrier comes after the store of the mark, which the other thread then sees; or it comes before
-//! the load, which then sees the capture. Where the system has no such barrier, the thread that enqueues makes
-//! one. Between mark and unmark a thread only calls the driver: it takes no lock of this crate, so that it may
-//! hold some.
+//! A fence between store and look on both sides has one of the two threads see the other's store. Between mark and unmark
+//! a thread only calls the driver: it takes no lock of this crate, so that it may hold some.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, yield_now};
 use std::time::Duration;
 
 use crate::Stream;
-use crate::biased::{is_barrier_available, pass_barrier_everywhere};
 
 /// No stream.
 const NONE: usize = 0;
@@ -43,14 +38,12 @@ const PAUSE: Duration = Duration::from_micros(20);
 struct Slot {
     /// The address that is the handle of the stream, [`NONE`] or [`ANY`]. The thread alone writes it.
     stream: AtomicUsize,
-    /// `true` if the thread has to make the barrier.
-    is_fenced: AtomicBool,
     is_taken: AtomicBool,
 }
 
 impl Slot {
     const fn new() -> Slot {
-        Slot { stream: AtomicUsize::new(NONE), is_fenced: AtomicBool::new(false), is_taken: AtomicBool::new(false) }
+        Slot { stream: AtomicUsize::new(NONE), is_taken: AtomicBool::new(false) }
     }
 
     /// Takes the slot for the calling thread, unless another has it.
@@ -88,7 +81,6 @@ impl Drop for Lease {
 #[cold]
 fn first_slot() -> &'static Slot {
     let slot = FIRST.iter().find(|slot| slot.take()).unwrap_or_else(another_slot);
-    slot.is_fenced.store(!is_barrier_available(), Ordering::Relaxed);
     SLOT.set(Some(slot));
     // A thread that is ending has no lease any more.
     LEASE.try_with(|_| ()).unwrap_or_default();
@@ -122,11 +114,8 @@ pub(crate) fn mark(stream: &Stream) -> Mark {
     let outer = slot.stream.load(Ordering::Relaxed);
     let handle = if outer == NONE { stream.as_raw().addr() } else { ANY };
     slot.stream.store(handle, Ordering::Relaxed);
-    // The processor may do later loads before the store is visible. `wait` has it pass a barrier.
-    compiler_fence(Ordering::SeqCst);
-    if slot.is_fenced.load(Ordering::Relaxed) {
-        fence(Ordering::SeqCst);
-    }
+    // Before the load that tells whether anything is captured; see `announce`.
+    fence(Ordering::SeqCst);
     Mark { slot, outer, _stays: PhantomData }
 }
 
@@ -140,9 +129,6 @@ impl Drop for Mark {
 /// Has every thread see that something is captured now, before it makes its next call.
 pub(super) fn announce() {
     fence(Ordering::SeqCst);
-    if is_barrier_available() {
-        pass_barrier_everywhere();
-    }
 }
 
 /// Waits until no other thread makes a call on a stream that began before the stream was seen to be captured.

@@ -11,8 +11,10 @@
 //!   relay                  └──▶ callback ──▶ waker
 //! ```
 
+mod later;
 mod relay;
 
+pub(crate) use later::{drop_after, drop_done};
 pub(crate) use relay::Relays;
 
 use std::fmt;

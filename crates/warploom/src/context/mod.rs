@@ -56,7 +56,7 @@ use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::{Device, Driver, Error, Result, Stream, reclaimer};
+use crate::{Device, Driver, Error, Result, Stream, completion, reclaimer};
 
 /// A device in use: its primary context, which everything in the process shares, or one made for the purpose.
 ///
@@ -134,7 +134,9 @@ impl Context {
         capture::check_context(self)?;
         let _current = self.current()?;
         // SAFETY: a context is current, and `_current` keeps it so.
-        Ok(unsafe { self.driver().cuCtxSynchronize() }?)
+        unsafe { self.driver().cuCtxSynchronize() }?;
+        completion::drop_done();
+        Ok(())
     }
 
     /// Tells this value and its clones from others, while one of them is held.

@@ -27,7 +27,7 @@ use warploom_driver::sys::types::{CUevent, CUevent_flags, CUevent_st};
 use crate::capture::{self, CaptureId};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Device, Driver, Result};
+use crate::{Context, Device, Driver, Result, completion};
 
 /// A point in a stream, marked by [`Stream::record`](crate::Stream::record); done when everything before it
 /// is done.
@@ -142,7 +142,9 @@ impl<T: Timing> Event<T> {
         self.context.check_generation()?;
         self.refuse_captured()?;
         // SAFETY: `self` keeps the event alive.
-        Ok(unsafe { self.driver().cuEventSynchronize(self.as_raw()) }?)
+        unsafe { self.driver().cuEventSynchronize(self.as_raw()) }?;
+        completion::drop_done();
+        Ok(())
     }
 
     /// `true` if it is done.

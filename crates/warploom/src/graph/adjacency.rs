@@ -210,7 +210,7 @@ impl Backing for Adjacency<'_> {
 
     fn lock(&self) -> Lock {
         // One for all edges of the hierarchy: an edge is in the sets of both its ends.
-        Lock::of(crate::biased::BiasedArc::address(self.node.hierarchy()).cast_mut())
+        Lock::of(std::sync::Arc::as_ptr(self.node.hierarchy()).cast_mut())
     }
 
     fn read_all(&self) -> Result<BTreeSet<Node>> {

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::device::same_driver;
-use crate::memory::{Access, AllocationRef};
-use crate::{Buffer, CaptureError, Context, DeviceCopy, Driver, Kernel, ManagedBuffer, MemoryError, Result};
+use crate::memory::{self, Access, AllocationRef};
+use crate::{Arguments, Buffer, CaptureError, Context, DeviceCopy, Driver, Kernel, ManagedBuffer, MemoryError, Result};
 
 /// Shared ownership of anything: a graph keeps it for as long as a node may use it.
 ///
@@ -76,6 +76,24 @@ pub(crate) enum Retained {
     /// Nothing: the memory of the part has values of this type, which has padding.
     Padded(PaddedType),
     Value(Arc<dyn Any + Send + Sync>),
+}
+
+impl Retained {
+    /// `true` if both are the same owner, of the same use.
+    fn is_same(&self, other: &Retained) -> bool {
+        match (self, other) {
+            (Retained::Memory(one, access), Retained::Memory(two, other)) => {
+                one.identity() == two.identity() && access == other
+            }
+            (Retained::Kernel(one, context), Retained::Kernel(two, other)) => {
+                one.address() == two.address() && context == other
+            }
+            (Retained::Context(one), Retained::Context(two)) => one == two,
+            (Retained::Padded(one), Retained::Padded(two)) => one.expect(Some(*two)).is_ok(),
+            (Retained::Value(one), Retained::Value(two)) => Arc::ptr_eq(one, two),
+            _ => false,
+        }
+    }
 }
 
 /// A type with padding, whose values are not copied to memory of another type: padding is uninitialised.
@@ -187,5 +205,60 @@ impl Bundle {
     /// All owners.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Retained> {
         self.parts().map(|(_, retained)| retained)
+    }
+
+    /// The memory among them, as the node uses it.
+    pub(crate) fn memory(&self) -> impl Iterator<Item = (&AllocationRef, Access)> {
+        self.all().filter_map(|retained| match retained {
+            Retained::Memory(allocation, access) => Some((allocation, *access)),
+            _ => None,
+        })
+    }
+
+    /// `true` if the owners of both are the same, in the same order.
+    pub(crate) fn is_same(&self, other: &Bundle) -> bool {
+        let (mut one, mut two) = (self.all(), other.all());
+        loop {
+            match (one.next(), two.next()) {
+                (None, None) => return true,
+                (Some(one), Some(two)) if one.is_same(two) => {}
+                _ => return false,
+            }
+        }
+    }
+
+    /// `true` if it keeps a kernel in a context and the memory of its arguments, and nodes in the context can use that.
+    #[inline]
+    pub(crate) fn is_of_launch(&self, kernel: &Kernel, context: &Context, arguments: &impl Arguments) -> bool {
+        let mut kept = self.all();
+        let has_kernel = matches!(kept.next(), Some(Retained::Kernel(known, its))
+            if known.address() == kernel.address() && its.address() == context.address());
+        let mut is_same = has_kernel;
+        let see = |operand: memory::Operand<'_>| {
+            let (argument, its_access) = operand.use_in_graph(context)?;
+            is_same &= matches!(kept.next(), Some(Retained::Memory(allocation, access))
+                if allocation.identity() == argument.identity() && *access == its_access);
+            Ok(())
+        };
+        arguments.each_operand(see).is_ok() && is_same && kept.next().is_none()
+    }
+
+    /// Drops the owners that another bundle keeps as well.
+    pub(crate) fn drop_shared(&mut self, other: &Bundle) {
+        let is_alone = |(_, retained): &(Part, Retained)| other.all().all(|kept| !kept.is_same(retained));
+        for place in &mut self.few {
+            place.take_if(|part| !is_alone(part));
+        }
+        self.more.retain(is_alone);
+    }
+
+    /// `true` if it may keep owners that are dropped only after the launches that use them. Memory that a stream frees
+    /// is not among them: it is freed in the order of the launches.
+    pub(crate) fn outlasts_launches(&self) -> bool {
+        self.all().any(|retained| match retained {
+            Retained::Memory(allocation, _) => !allocation.is_freed_in_order(),
+            Retained::Kernel(..) | Retained::Value(_) => true,
+            Retained::Context(_) | Retained::Padded(_) => false,
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Graphs of captures in progress: the driver owns them, and streams add nodes to them.
 
 use std::ffi::c_void;
+use std::mem::take;
 use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
@@ -48,7 +49,7 @@ impl GraphDef {
         }
     }
 
-    /// Refuses a graph that has lost a body.
+    /// Refuses a graph whose body was destroyed.
     fn check_unbroken(&self) -> Result<()> {
         if self.lock().is_broken() { Err(CaptureError::BodyLost.into()) } else { Ok(()) }
     }
@@ -115,16 +116,22 @@ impl GraphDef {
         is_unchanged: impl FnOnce() -> bool,
     ) -> Result<()> {
         let id = self.id();
+        let mut bundle = call.owners();
         let mut locked = self.lock();
-        let prepared = locked.prepare(id, &mut call.owners())?;
+        let prepared = locked.prepare(id, &bundle)?;
         let (called, data) = call.function();
-        if let Err(error) = launch(called, data) {
-            if is_unchanged() {
-                locked.discard(id, prepared);
-            }
-            return Err(error);
+        let launched = launch(called, data);
+        if launched.is_err() && is_unchanged() {
+            locked.withdraw(id, prepared);
+            return launched;
         }
-        locked.publish_new(id, RawNode::new(added()?), prepared);
+        match launched.and_then(|()| added()) {
+            Ok(node) => locked.publish_new(id, RawNode::new(node), take(&mut bundle), prepared),
+            Err(error) => {
+                locked.publish_unknown(id, take(&mut bundle), prepared);
+                return Err(error);
+            }
+        }
         Ok(())
     }
 }

@@ -62,12 +62,14 @@ impl Position<'_> {
         graph.same_driver(source.driver())?;
         graph.independent_of(source)?;
         let (mut locked, mut from) = lock_both(graph, source);
-        let child = copyable(&mut from, source)?;
-        // SAFETY: the place is one to add a node at, and the source is alive and locked.
-        let add = |driver: &Driver, (node, graph, after, count): Place| unsafe {
-            driver.cuGraphAddChildGraphNode(node, graph, after, count, child)
-        };
+        let child = copyable(&from, source)?;
         let mut contexts = from.contexts_besides(graph.context(), source.id());
+        let add = |driver: &Driver, (node, graph, after, count): Place| {
+            from.without_user_objects(source.id(), || {
+                // SAFETY: the place is one to add a node at, and the source is alive and locked.
+                unsafe { driver.cuGraphAddChildGraphNode(node, graph, after, count, child) }
+            })
+        };
         let node = self.node(|position| position.add_to(&mut locked, &mut contexts, add))?;
         if let Err(error) = adopt_child(&mut locked, &node, &from, source.id()) {
             let taken_back = locked.take_back(graph.id(), node.raw());
@@ -118,16 +120,19 @@ impl ChildNode {
         graph.independent_of(source)?;
         let (mut locked, mut from) = lock_both(graph, source);
         let node = locked.node(&self.node)?;
-        let mut params = child_params(copyable(&mut from, source)?);
+        let mut params = child_params(copyable(&from, source)?);
         let contexts = from.contexts_besides(graph.context(), source.id());
-        let change = locked.prepare_change(graph.id(), raw, contexts)?;
-        // SAFETY: the node is alive and has a graph, and the parameters are those of such a node.
-        if let Err(error) = unsafe { graph.driver().cuGraphNodeSetParams(node, &raw mut params) } {
-            locked.discard_change(graph.id(), change);
+        let prepared = locked.prepare(graph.id(), &contexts)?;
+        let set = from.without_user_objects(source.id(), || {
+            // SAFETY: the node is alive and has a graph, and the parameters are those of such a node.
+            unsafe { graph.driver().cuGraphNodeSetParams(node, &raw mut params) }
+        });
+        if let Err(error) = set {
+            locked.withdraw(graph.id(), prepared);
             return Err(error.into());
         }
         locked.replace_inside(graph.id(), raw);
-        let published = locked.publish(graph.id(), change);
+        let published = locked.publish(graph.id(), raw, contexts, prepared);
         let id = adopt_child(&mut locked, &self.node, &from, source.id()).inspect_err(|_| {
             locked.set_child_unknown(graph.id(), raw);
         })?;
@@ -145,20 +150,17 @@ pub(super) fn child_params(child: CUgraph) -> CUgraphNodeParams {
     params
 }
 
-/// The handle of a graph that can be copied, and is about to be.
-pub(super) fn copyable(locked: &mut Locked<'_>, source: &GraphDef) -> Result<CUgraph> {
+/// The handle of a graph that can be copied.
+pub(super) fn copyable(locked: &Locked<'_>, source: &GraphDef) -> Result<CUgraph> {
     let raw = locked.graph(source.id())?;
     locked.check_settled(source.id())?;
     match locked.uncopyable(source.id()) {
         Some(kind) => Err(GraphError::NotCopyable { kind }.into()),
-        None => {
-            locked.share(source.id());
-            Ok(raw)
-        }
+        None => Ok(raw),
     }
 }
 
-/// Takes the graph of a child node into its hierarchy, with the attachments that the driver has copied.
+/// Takes the graph of a child node into its hierarchy, with clones of its owners.
 fn adopt_child(locked: &mut Locked<'_>, node: &Node, from: &Locked<'_>, source: GraphId) -> Result<GraphId> {
     let raw: RawNode = node.raw();
     let child = child_of(locked.driver(), raw.raw())?;

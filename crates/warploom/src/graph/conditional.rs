@@ -8,6 +8,7 @@ use warploom_driver::sys::types::{
     CUDA_CONDITIONAL_NODE_PARAMS, CUgraphConditionalNodeType, CUgraphNodeParams, CUgraphNodeType,
 };
 
+use super::bundle::Bundle;
 use super::hierarchy::Conditional;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
@@ -257,7 +258,7 @@ impl Position<'_> {
             // condition and context are alive.
             unsafe { driver.cuGraphAddNode_v2(node, graph, after, null(), count, &raw mut params) }
         };
-        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        let node = self.node(|position| position.add_to(&mut locked, &mut Bundle::default(), add))?;
         // SAFETY: the parameters are still those of a conditional node.
         let bodies = unsafe { params.__bindgen_anon_1.conditional.phGraph_out };
         let (id, raw) = (graph.id(), node.raw());

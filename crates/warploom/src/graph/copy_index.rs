@@ -1,4 +1,4 @@
-//! Copies of graphs: the driver copies nodes and references to owners, and the index is copied here.
+//! Copies of graphs: the driver copies the nodes, and their owners are copied here.
 #![expect(unsafe_code, reason = "clones raw graphs, and asks the driver for their nodes")]
 
 use std::ptr::null_mut;
@@ -22,13 +22,15 @@ impl GraphDef {
     #[doc(alias = "cuGraphClone")]
     pub fn try_clone(&self) -> Result<GraphDef> {
         let mut from = self.lock();
-        let (source, mut raw) = (copyable(&mut from, self)?, null_mut());
-        // SAFETY: the graph is alive, and `raw` is writable.
-        let made = unsafe { self.driver().cuGraphClone(&raw mut raw, source) };
+        let (source, mut raw) = (copyable(&from, self)?, null_mut());
+        let made = from.without_user_objects(self.id(), || {
+            // SAFETY: the graph is alive, and `raw` is writable.
+            unsafe { self.driver().cuGraphClone(&raw mut raw, source) }
+        });
         if raw.is_null() {
             return made.map_err(Into::into).and(Err(GraphError::GraphDestroyed.into()));
         }
-        // SAFETY: the driver has made it just now, if only to fail when it was done, and it has no other owner.
+        // SAFETY: the driver has made it just now, if only to report an error then, and it has no other owner.
         let clone = unsafe { GraphDef::adopt(self.context(), raw) };
         let attach = || clone.attach(from.contexts_besides(self.context(), self.id()));
         let index = || copy_index((&mut clone.lock(), GraphId::ROOT), (&from, self.id()));

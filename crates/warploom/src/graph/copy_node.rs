@@ -1,7 +1,7 @@
 //! Copy nodes.
 #![expect(unsafe_code, reason = "adds raw nodes")]
 
-use std::mem::{forget, zeroed};
+use std::mem::zeroed;
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
 use warploom_driver::sys::types::{CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraphNode, CUmemorytype};
@@ -229,13 +229,6 @@ impl Position<'_> {
     ) -> Result<CopyNode> {
         let (from, to) = (from.into().into_memory(), to.into().into_memory());
         let bytes = linear_bytes::<T>(&from, &to)?;
-        if from.is_unowned() && to.is_unowned() && self.is_in_context_of_graph() && !T::HAS_PADDING {
-            let ends = (from.address(), to.address());
-            // They own nothing, but the compiler would drop them by a call.
-            forget((from, to));
-            let node = self.node(|position| position.add_unowned_copy(ends.0, ends.1, bytes))?;
-            return Ok(CopyNode { node, other_context: None });
-        }
         let (from, to) = ((&from, bytes), (&to, bytes));
         let node = self.node(|position| position.add_copy(from, to, (bytes, 1), PaddedType::of::<T>()))?;
         Ok(CopyNode { node, other_context: self.other_context() })
@@ -275,26 +268,6 @@ impl Position<'_> {
         keep_ends(&mut owners, (from.0, to.0), padded, (graph, context))?;
         // SAFETY: the graph keeps both ends, or the caller vouches for them.
         self.add(&mut owners, unsafe { adding(&params, context) })
-    }
-
-    /// Adds a copy between addresses that the caller vouches for, in the graph's context.
-    ///
-    /// Apart from [`Position::add_copy`], since it needs no bundle: each driver call evicts this code from the
-    /// instruction cache, and less of it is fetched again.
-    #[inline(never)]
-    fn add_unowned_copy(&self, from: CUdeviceptr, to: CUdeviceptr, bytes: usize) -> Result<NodeId> {
-        self.context().check_generation()?;
-        if bytes == 0 {
-            return Err(GraphError::NoBytes.into());
-        }
-        check_apart(from, to, bytes)?;
-        let context = self.context();
-        self.add_unowned_by(|locked, place| {
-            let driver = locked.driver();
-            let params = locked.plain_copy().of(from, to, bytes);
-            // SAFETY: the caller vouches for both ends.
-            unsafe { adding(params, context)(driver, place) }
-        })
     }
 }
 

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr::null_mut;
+use std::sync::{Arc, Weak};
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
@@ -11,7 +12,6 @@ use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{EmptyNode, GraphError, Node, Position};
-use crate::biased::{BiasedArc, BiasedWeak};
 use crate::{Context, Device, Driver, Result, callback};
 
 /// A graph of work: nodes, and edges that order them.
@@ -47,7 +47,7 @@ use crate::{Context, Device, Driver, Result, callback};
 /// ```
 #[derive(Clone)]
 pub struct GraphDef {
-    hierarchy: BiasedArc<Hierarchy>,
+    hierarchy: Arc<Hierarchy>,
     id: GraphId,
 }
 
@@ -74,7 +74,7 @@ impl GraphDef {
     /// It is a graph of the context's driver, and has no other owner.
     pub(crate) unsafe fn adopt(context: &Context, raw: CUgraph) -> GraphDef {
         // SAFETY: the caller's promise.
-        let hierarchy = BiasedArc::new(unsafe { Hierarchy::new(context, raw, true) });
+        let hierarchy = Arc::new(unsafe { Hierarchy::new(context, raw, true) });
         GraphDef { hierarchy, id: GraphId::ROOT }
     }
 
@@ -85,18 +85,18 @@ impl GraphDef {
     /// It is a graph of the context's driver, and stays one until then.
     pub(crate) unsafe fn borrow(context: &Context, raw: CUgraph) -> GraphDef {
         // SAFETY: the caller's promise.
-        let hierarchy = BiasedArc::new(unsafe { Hierarchy::new(context, raw, false) });
+        let hierarchy = Arc::new(unsafe { Hierarchy::new(context, raw, false) });
         let graph = GraphDef { hierarchy, id: GraphId::ROOT };
         graph.lock().begin_capture(GraphId::ROOT);
         graph
     }
 
-    pub(super) fn of(hierarchy: &BiasedArc<Hierarchy>, id: GraphId) -> GraphDef {
+    pub(super) fn of(hierarchy: &Arc<Hierarchy>, id: GraphId) -> GraphDef {
         GraphDef { hierarchy: hierarchy.clone(), id }
     }
 
     #[inline]
-    pub(crate) fn hierarchy(&self) -> &BiasedArc<Hierarchy> {
+    pub(crate) fn hierarchy(&self) -> &Arc<Hierarchy> {
         &self.hierarchy
     }
 
@@ -131,15 +131,15 @@ impl GraphDef {
     /// The raw handle; valid while this value is held and the graph is not [destroyed](Self::is_destroyed).
     ///
     /// The driver's graphs are not for several threads at once: other code that uses it must not do so while
-    /// this crate does. It may copy the graph: each node that is added from now on has a user object of its
-    /// own, so that copies keep the owners of nodes that are changed or destroyed later.
+    /// this crate does. It may copy the graph: from now on the driver, too, keeps what each node uses, by a user
+    /// object for the node, and copies take along its references. Before that, the graph has no user objects.
     ///
     /// # Errors
     ///
-    /// [`GraphError::GraphDestroyed`].
+    /// [`GraphError::GraphDestroyed`], and the driver's error if a user object cannot be made.
     pub fn as_raw(&self) -> Result<CUgraph> {
         let mut locked = self.lock();
-        locked.expose();
+        locked.expose()?;
         locked.graph(self.id)
     }
 
@@ -244,15 +244,19 @@ impl GraphDef {
     }
 
     /// Keeps owners for as long as the graph, under no node.
-    pub(crate) fn attach(&self, mut bundle: Bundle) -> Result<()> {
-        // Of no node, so that there is nothing to index.
-        self.lock().prepare(self.id, &mut bundle).map(drop)
+    pub(crate) fn attach(&self, bundle: Bundle) -> Result<()> {
+        let mut kept = bundle; // what is not taken is dropped after the lock
+        let mut locked = self.lock();
+        locked.graph(self.id)?;
+        let prepared = locked.prepare(self.id, &kept)?;
+        locked.publish_unknown(self.id, std::mem::take(&mut kept), prepared);
+        Ok(())
     }
 
     /// A handle that does not keep the graph.
     #[must_use]
     pub fn downgrade(&self) -> WeakGraph {
-        WeakGraph { hierarchy: BiasedArc::downgrade(&self.hierarchy), id: self.id }
+        WeakGraph { hierarchy: Arc::downgrade(&self.hierarchy), id: self.id }
     }
 
     /// Ends this handle. If it is the last of the hierarchy, the graph is destroyed. Executables and launches
@@ -268,7 +272,7 @@ impl GraphDef {
         if callback::is_running() {
             return Ok(()); // dropped, and so left to the reclaimer
         }
-        BiasedArc::into_inner(self.hierarchy).map_or(Ok(()), |hierarchy| hierarchy.end())
+        Arc::into_inner(self.hierarchy).map_or(Ok(()), |hierarchy| hierarchy.end())
     }
 
     /// Refuses a graph of another driver.
@@ -278,18 +282,14 @@ impl GraphDef {
 
     /// Refuses a graph of the same hierarchy as a source of copies.
     pub(super) fn independent_of(&self, source: &GraphDef) -> Result<()> {
-        if BiasedArc::ptr_eq(&self.hierarchy, &source.hierarchy) {
-            Err(GraphError::SameHierarchy.into())
-        } else {
-            Ok(())
-        }
+        if Arc::ptr_eq(&self.hierarchy, &source.hierarchy) { Err(GraphError::SameHierarchy.into()) } else { Ok(()) }
     }
 }
 
 impl PartialEq for GraphDef {
     /// `true` if the two are the same graph.
     fn eq(&self, other: &Self) -> bool {
-        BiasedArc::ptr_eq(&self.hierarchy, &other.hierarchy) && self.id == other.id
+        Arc::ptr_eq(&self.hierarchy, &other.hierarchy) && self.id == other.id
     }
 }
 
@@ -315,7 +315,7 @@ impl fmt::Debug for GraphDef {
 /// A handle to a graph that does not keep it, from [`GraphDef::downgrade`].
 #[derive(Clone)]
 pub struct WeakGraph {
-    hierarchy: BiasedWeak<Hierarchy>,
+    hierarchy: Weak<Hierarchy>,
     id: GraphId,
 }
 

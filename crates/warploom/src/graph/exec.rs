@@ -2,15 +2,17 @@
 #![expect(unsafe_code, reason = "owns and launches a raw executable")]
 
 use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
 
 use super::GraphDef;
-use super::accumulator::Accumulator;
 use super::bundle::Bundle;
 use super::dropped::{DroppedExec, destroy_exec};
-use super::uses::GraphUses;
-use crate::biased::{BiasedGuard, BiasedMutex};
+use super::exec_owners::{ExecOwners, NodeKey};
+use super::hierarchy::GraphId;
+use super::launches::Launches;
+use crate::completion::drop_after;
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -50,60 +52,118 @@ use crate::{Completion, Context, Device, Driver, Event, Queue, Result, Stream, c
 pub struct GraphExec {
     raw: Handle<CUgraphExec_st>,
     context: Context,
-    /// The number of the hierarchy that it was made from.
-    source: u64,
+    /// The hierarchy that it was made from.
+    source: Source,
     is_over: bool,
-    state: BiasedMutex<State>,
+    state: Mutex<State>,
     _mark: Mark,
 }
 
-/// The memory and the owners of an executable.
+/// The hierarchy that an executable was made from, and the number of its nodes that had been destroyed by then.
+/// Handles of destroyed nodes may name other nodes later.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) hierarchy: u64,
+    pub(super) deaths: u64,
+}
+
+/// What an executable keeps, and for how long.
+#[derive(Default)]
 pub(super) struct State {
-    pub(super) uses: GraphUses,
-    pub(super) accumulator: Accumulator,
+    owners: ExecOwners,
+    launches: Launches,
+    /// `true` if all of the memory has met the stream of the last launch.
+    has_met: bool,
+}
+
+/// Owners that an executable has let go of, and the streams whose launches may use them. Dropped without a lock of
+/// the executable or of a graph: owners are dropped in it.
+#[derive(Default)]
+#[must_use]
+pub(super) struct Released {
+    bundles: Vec<Bundle>,
+    streams: Vec<Stream>,
+}
+
+impl Drop for Released {
+    fn drop(&mut self) {
+        drop_after(&self.streams, std::mem::take(&mut self.bundles));
+    }
 }
 
 impl State {
-    /// Makes a call that gives a node other parameters, and takes their owners if it succeeds.
-    ///
-    /// Owners that the executable has already are left: a program may change a node before each launch. Those
-    /// that are left are dropped by the caller when nothing is locked, since a drop may be a user's.
-    pub(super) fn keep(
+    /// The owners of a node.
+    #[inline]
+    pub(super) fn of_node(&self, node: NodeKey) -> Option<&Bundle> {
+        self.owners.of_node(node)
+    }
+
+    /// Makes a call that gives a node other parameters. If it succeeds, the owners of these are taken; otherwise the
+    /// caller still has them, and drops them when nothing is locked.
+    pub(super) fn change(
         &mut self,
+        node: NodeKey,
         bundle: &mut Bundle,
         call: impl FnOnce() -> warploom_driver::Result<()>,
-    ) -> Result<()> {
-        if self.uses.keeps(bundle) {
-            call()?;
-            self.uses.add_accesses(bundle);
-            return Ok(());
+    ) -> Result<Released> {
+        call()?;
+        if self.owners.of_node(node).is_some_and(|known| known.is_same(bundle)) {
+            return Ok(Released::default());
         }
-        self.accumulator.keep(bundle, |bundle| {
-            call()?;
-            self.uses.add(bundle);
-            Ok(())
-        })
+        self.has_met = false;
+        let mut before = self.owners.replace(node, std::mem::take(bundle));
+        if let Some(now) = self.owners.of_node(node) {
+            before.drop_shared(now);
+        }
+        Ok(self.released(vec![before]))
     }
+
+    /// Takes the owners of all nodes of some graphs, which have other parameters now.
+    pub(super) fn take_nodes_of(&mut self, graphs: &[GraphId]) -> Released {
+        let bundles = self.owners.take_nodes_of(graphs);
+        self.released(bundles)
+    }
+
+    /// Replaces all owners.
+    pub(super) fn replace(&mut self, owners: ExecOwners) -> Released {
+        self.has_met = false;
+        let before = std::mem::replace(&mut self.owners, owners);
+        self.released(before.into_bundles())
+    }
+
+    fn released(&self, bundles: Vec<Bundle>) -> Released {
+        let outlasts = bundles.iter().any(Bundle::outlasts_launches);
+        Released { bundles, streams: if outlasts { self.launches.streams() } else { Vec::new() } }
+    }
+
+    /// Releases everything, when the executable is destroyed.
+    pub(super) fn end(self) {
+        let State { owners, launches, .. } = self;
+        drop(Released { bundles: owners.into_bundles(), streams: launches.streams() });
+    }
+}
+
+/// Prepares launches on another stream than the last one's, or with other memory.
+#[cold]
+#[inline(never)]
+fn meet(owners: &ExecOwners, launches: &mut Launches, stream: &Stream) -> Result<()> {
+    launches.add(stream);
+    owners.meet(stream)
 }
 
 impl GraphExec {
     /// # Safety
     ///
-    /// It is an executable of the graph, and has no other owner. The accumulator is attached to it.
-    pub(super) unsafe fn over(
-        graph: &GraphDef,
-        raw: CUgraphExec,
-        uses: GraphUses,
-        accumulator: Accumulator,
-    ) -> GraphExec {
+    /// It is an executable of the graph, has no other owner, and uses nothing but what these owners keep.
+    pub(super) unsafe fn over(graph: &GraphDef, source: Source, raw: CUgraphExec, owners: ExecOwners) -> GraphExec {
         let context = graph.context().clone();
         let mark = mark(&context, || (Kind::GraphExec, raw.addr() as u64, 0));
         GraphExec {
             raw: Handle::new(raw),
             context,
-            source: graph.hierarchy().number(),
+            source,
             is_over: false,
-            state: BiasedMutex::new(State { uses, accumulator }),
+            state: Mutex::new(State { owners, ..State::default() }),
             _mark: mark,
         }
     }
@@ -124,7 +184,7 @@ impl GraphExec {
         self.context.driver()
     }
 
-    pub(super) fn source(&self) -> u64 {
+    pub(super) fn source(&self) -> Source {
         self.source
     }
 
@@ -136,8 +196,8 @@ impl GraphExec {
     }
 
     #[inline]
-    pub(super) fn lock(&self) -> BiasedGuard<'_, State> {
-        self.state.lock()
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Launches the graph, in the order of `queue`.
@@ -158,11 +218,15 @@ impl GraphExec {
         let stream = queue.stream();
         self.check(stream)?;
         stream.refuse_captured("the launch of a graph")?;
-        let state = &mut *self.lock();
-        state.uses.meet(stream)?;
-        let launching = state.uses.host().begin_launch(stream)?;
+        let State { owners, launches, has_met } = &mut *self.lock();
+        let launching = owners.host().begin_launch(stream)?;
+        if !(*has_met && launches.is_last(stream)) {
+            *has_met = false;
+            meet(owners, launches, stream)?;
+            *has_met = true;
+        }
         // SAFETY: the executable and the stream are alive, and no other thread uses the executable. What its
-        // nodes use is kept, by the driver's references and by the stream that has met the memory.
+        // nodes use is kept until the launch is done: by the owners, and by the stream that has met the memory.
         stream.enqueue(|raw| unsafe { self.driver().cuGraphLaunch(self.as_raw(), raw) })?;
         launching.enqueued();
         Ok(())
@@ -247,7 +311,13 @@ impl GraphExec {
             return Ok(());
         }
         // SAFETY: the executable belongs to this value, which gives it up.
-        unsafe { destroy_exec(&self.context, &self.raw) }
+        let destroyed = unsafe { destroy_exec(&self.context, &self.raw) };
+        self.take_state().end();
+        destroyed
+    }
+
+    fn take_state(&mut self) -> State {
+        std::mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -255,8 +325,9 @@ impl Drop for GraphExec {
     fn drop(&mut self) {
         if callback::is_running() && !std::mem::replace(&mut self.is_over, true) {
             let (raw, mark) = (Handle::new(self.as_raw()), std::mem::take(&mut self._mark));
+            let state = self.take_state();
             // SAFETY: the executable belongs to this value, which gives it up.
-            return unsafe { DroppedExec::defer(raw, &self.context, mark) };
+            return unsafe { DroppedExec::defer(raw, &self.context, state, mark) };
         }
         let ended = self.end();
         report(|| Subject::GraphExec { device: self.device().ordinal() }, ended);

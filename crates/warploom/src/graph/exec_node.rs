@@ -8,7 +8,6 @@ use super::child_node::copyable;
 use super::copy_index::lock_both;
 use super::copy_node::Copy;
 use super::event_node::owner;
-use super::exec::State;
 use super::fill_node::Fill;
 use super::host_node::HostCall;
 use super::kernel_node::owners;
@@ -24,8 +23,8 @@ use crate::{Arguments, DeviceCopy, Event, Kernel, Result, Shape, WordOperation};
 /// A node of an executable, named by the node of the definition that it came from: [`GraphExec::node`].
 ///
 /// Parameters are replaced in this executable alone, and for launches from now on. The executable keeps what
-/// the new ones refer to, until it is dropped or [updated](GraphExec::update) as a whole; it keeps the owners
-/// of the old ones as long, since launches may be running.
+/// the new ones refer to, and lets go of what the old ones did: at once if no launch is in flight, otherwise after
+/// those that are.
 #[derive(Debug)]
 #[must_use = "it changes nothing by itself"]
 pub struct ExecNode<'a, N> {
@@ -41,8 +40,7 @@ impl GraphExec {
 }
 
 impl<N: AsRef<Node>> ExecNode<'_, N> {
-    /// Makes a call for the node, with the executable locked. The owners are kept from before the call on,
-    /// and released if it fails.
+    /// Makes a call that gives the node other parameters, with the executable locked, and has it keep their owners.
     fn change(
         &self,
         mut bundle: Bundle,
@@ -50,16 +48,28 @@ impl<N: AsRef<Node>> ExecNode<'_, N> {
     ) -> Result<()> {
         let node = self.node.as_ref();
         self.check()?;
+        let released; // and the bundle, if it is left, are dropped after the locks
         let mut state = self.exec.lock();
         let locked = node.graph().hierarchy().lock();
         let raw = locked.node(node)?;
-        state.keep(&mut bundle, || call(self.exec.as_raw(), raw))
+        released = state.change(node.key_in_exec(), &mut bundle, || call(self.exec.as_raw(), raw))?;
+        drop((locked, state, released));
+        Ok(())
+    }
+
+    /// Makes a call that changes no parameters, with the executable locked.
+    fn ask(&self, call: impl FnOnce(CUgraphExec, CUgraphNode) -> warploom_driver::Result<()>) -> Result<()> {
+        let node = self.node.as_ref();
+        self.check()?;
+        let _state = self.exec.lock();
+        let locked = node.graph().hierarchy().lock();
+        Ok(call(self.exec.as_raw(), locked.node(node)?)?)
     }
 
     /// Refuses a node of another graph than the executable's.
     fn check(&self) -> Result<()> {
         self.exec.context().check_generation()?;
-        if self.node.as_ref().graph().hierarchy().number() == self.exec.source() {
+        if self.node.as_ref().graph().hierarchy().number() == self.exec.source().hierarchy {
             Ok(())
         } else {
             Err(GraphError::OtherExecutable.into())
@@ -67,7 +77,7 @@ impl<N: AsRef<Node>> ExecNode<'_, N> {
     }
 
     fn set_switch(&self, is_enabled: bool) -> Result<()> {
-        self.change(Bundle::default(), |exec, node| {
+        self.ask(|exec, node| {
             // SAFETY: both are alive, and no other thread uses them.
             unsafe { self.exec.driver().cuGraphNodeSetEnabled(exec, node, is_enabled.into()) }
         })
@@ -75,7 +85,7 @@ impl<N: AsRef<Node>> ExecNode<'_, N> {
 
     fn switch(&self) -> Result<bool> {
         let mut is_enabled = 0;
-        self.change(Bundle::default(), |exec, node| {
+        self.ask(|exec, node| {
             // SAFETY: both are alive, no other thread uses them, and `is_enabled` is writable.
             unsafe { self.exec.driver().cuGraphNodeGetEnabled(exec, node, &raw mut is_enabled) }
         })?;
@@ -144,12 +154,12 @@ impl ExecNode<'_, KernelNode> {
     #[doc(alias = "cuGraphExecKernelNodeSetParams")]
     pub unsafe fn set(&self, kernel: &Kernel, shape: &impl Shape, arguments: impl Arguments) -> Result<()> {
         self.check()?;
-        let mut bundle; // dropped after the locks
+        let (mut bundle, released); // dropped after the locks
         let mut state = self.exec.lock();
-        let mut locked = self.node.lock();
-        let raw = locked.node(self.node)?;
-        let context = self.node.context_in(&mut locked).unwrap_or(self.exec.context());
-        let launch = NodeLaunch::new(kernel, context, shape, &arguments, self.exec.source())?;
+        let locked = self.node.lock();
+        let (raw, key) = (locked.node(self.node)?, self.node.key_in_exec());
+        let context = self.node.context_in(&locked).unwrap_or(self.exec.context());
+        let launch = NodeLaunch::new(kernel, context, shape, &arguments, self.exec.source().hierarchy)?;
         if launch.has_attributes() {
             return Err(GraphError::Attributes.into());
         }
@@ -159,28 +169,15 @@ impl ExecNode<'_, KernelNode> {
             // vouches for the kernel's accesses.
             unsafe { driver.cuGraphExecKernelNodeSetParams_v2(exec, raw, params) }
         };
-        if !state.uses.keeps_kernel(kernel, context, &arguments) {
-            bundle = Bundle::default();
-            return keep_and_pass(&mut state, &mut bundle, &launch, &arguments, call);
+        // A program may change the numbers among the arguments before each launch, and nothing that is kept.
+        if state.of_node(key).is_some_and(|kept| kept.is_of_launch(kernel, context, &arguments)) {
+            return Ok(launch.pass(&arguments, call)?);
         }
-        launch.pass(&arguments, call)?;
-        if state.uses.host().is_empty() { Ok(()) } else { state.uses.add_arguments(context, &arguments) }
+        bundle = owners(kernel, context, &arguments)?;
+        released = state.change(key, &mut bundle, || launch.pass(&arguments, call))?;
+        drop((locked, state, released));
+        Ok(())
     }
-}
-
-/// Passes a launch with owners that the executable may not have yet. Apart from those that it has, which a
-/// program changes before each launch.
-#[cold]
-#[inline(never)]
-fn keep_and_pass(
-    state: &mut State,
-    bundle: &mut Bundle,
-    launch: &NodeLaunch<'_>,
-    arguments: &impl Arguments,
-    call: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> warploom_driver::Result<()>,
-) -> Result<()> {
-    *bundle = owners(launch.kernel(), launch.context(), arguments)?;
-    state.keep(bundle, || launch.pass(arguments, call))
 }
 
 impl ExecNode<'_, CopyNode> {
@@ -321,15 +318,23 @@ impl ExecNode<'_, ChildNode> {
         graph.same_driver(source.driver())?;
         graph.independent_of(source)?;
         self.check()?;
-        let mut bundle = Bundle::default();
+        let (mut bundle, released); // dropped after the locks
+        bundle = Bundle::default();
         let mut state = self.exec.lock();
         let (locked, mut from) = lock_both(graph, source);
-        let (node, child) = (locked.node(self.node)?, copyable(&mut from, source)?);
+        let (node, child) = (locked.node(self.node)?, copyable(&from, source)?);
         bundle.keep_parts_of(&from.contexts_besides(self.exec.context(), source.id()), |_| true);
-        from.each_bundle(source.id(), &mut |kept| bundle.keep_parts_of(kept, |_| true));
-        // SAFETY: all are alive, and no other thread uses them.
-        state.keep(&mut bundle, || unsafe {
-            self.exec.driver().cuGraphExecChildGraphNodeSetParams(self.exec.as_raw(), node, child)
-        })
+        from.each_bundle(source.id(), &mut |_, _, kept| bundle.keep_parts_of(kept, |_| true));
+        let inside =
+            locked.inside(graph.id(), self.node.raw()).iter().flat_map(|id| locked.from(*id)).collect::<Vec<_>>();
+        let set = || {
+            // SAFETY: all are alive, and no other thread uses them.
+            unsafe { self.exec.driver().cuGraphExecChildGraphNodeSetParams(self.exec.as_raw(), node, child) }
+        };
+        let replaced =
+            state.change(self.node.key_in_exec(), &mut bundle, || from.without_user_objects(source.id(), set))?;
+        released = [replaced, state.take_nodes_of(&inside)];
+        drop((locked, from, state, released));
+        Ok(())
     }
 }

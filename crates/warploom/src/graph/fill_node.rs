@@ -147,9 +147,6 @@ impl Position<'_> {
             // it, or the caller vouches for it. The context is held.
             unsafe { driver.cuGraphAddMemsetNode(node, graph, after, count, params, context.as_raw()) }
         };
-        if fill.to.is_unowned() && self.is_in_context_of_graph() {
-            return self.add_unowned(call);
-        }
         self.add(&mut fill.owners((graph, context))?, call)
     }
 }

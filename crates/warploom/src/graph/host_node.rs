@@ -29,7 +29,7 @@ impl sealed::TypedNode for HostNode {
     const KIND: NodeKind = NodeKind::Host;
 
     fn over(node: Node) -> Result<HostNode> {
-        let mut locked = node.lock();
+        let locked = node.lock();
         let bundle = locked.bundle(node.graph_id(), node.raw());
         let panics = bundle.and_then(closure_of).map(|closure| Arc::clone(&closure.panics)).unwrap_or_default();
         drop(locked);

@@ -5,9 +5,9 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraphInstantiate_flags, CUgraphInstantiateResult};
 
-use super::accumulator::Accumulator;
+use super::exec::Source;
+use super::exec_owners::ExecOwners;
 use super::late_report::report_late;
-use super::uses::GraphUses;
 use super::{GraphDef, GraphError, GraphExec, InstantiateError, InstantiateReason};
 use crate::capture::RelaxedMode;
 use crate::device::same_driver;
@@ -93,9 +93,7 @@ impl GraphDef {
         let mut locked = self.lock();
         let graph = locked.graph(self.id())?;
         locked.check_settled(self.id())?;
-        let (uses, accumulator) = (GraphUses::of(&locked, self.id()), Accumulator::default());
-        let passing = locked.pass(self.id(), accumulator.bundle())?;
-        locked.share(self.id());
+        let (owners, deaths) = (ExecOwners::of(&locked, self.id(), true), locked.deaths());
         let mut params = CUDA_GRAPH_INSTANTIATE_PARAMS {
             flags: options.flags.into(),
             hUploadStream: options.upload.as_ref().map_or(null_mut(), Stream::as_raw),
@@ -103,28 +101,25 @@ impl GraphDef {
             result_out: CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_SUCCESS,
         };
         let (driver, mut raw) = (self.driver(), null_mut());
-        // SAFETY: the graph and the stream are alive, and both results are writable; a context is current.
-        let made = unsafe { driver.cuGraphInstantiateWithParams(&raw mut raw, graph, &raw mut params) };
+        let made = locked.without_user_objects(self.id(), || {
+            // SAFETY: the graph and the stream are alive, and both results are writable; a context is current.
+            unsafe { driver.cuGraphInstantiateWithParams(&raw mut raw, graph, &raw mut params) }
+        });
         if let Err(error) = made {
             if !raw.is_null() {
-                // The call failed when it was done.
+                // The driver created the executable, then reported an error.
                 //
                 // SAFETY: the driver has made it just now, and it has no other owner.
                 report_late(|| Subject::GraphExec { device: self.device().ordinal() }, unsafe {
                     driver.cuGraphExecDestroy(raw)
                 });
             }
-            drop(passing);
             let node = self.find(&locked, params.hErrNode_out);
             return Err(refused(params.result_out, node, error));
         }
-        // SAFETY: the driver has made it just now, and it has no other owner; it has the accumulator's
-        // reference.
-        let exec = unsafe { GraphExec::over(self, raw, uses, accumulator) };
-        let released = passing.release();
-        // Without the lock: a failure to drop the executable is reported, and the program's hook may come here.
-        drop(locked);
-        released.map(|()| exec)
+        let source = Source { hierarchy: self.hierarchy().number(), deaths };
+        // SAFETY: the driver has made it just now, and it has no other owner; these are the owners of its nodes.
+        Ok(unsafe { GraphExec::over(self, source, raw, owners) })
     }
 }
 
@@ -142,7 +137,7 @@ fn refused(result: CUgraphInstantiateResult, node: Option<super::Node>, error: w
             InstantiateReason::UnusedCondition
         }
         CUgraphInstantiateResult::CUDA_GRAPH_INSTANTIATE_ERROR => InstantiateReason::Driver,
-        // The driver did not come to look at the graph.
+        // The driver failed before it examined the graph.
         _ => return error.into(),
     };
     GraphError::Instantiate(Box::new(InstantiateError { reason, node, error })).into()

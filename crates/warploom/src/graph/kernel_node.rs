@@ -150,7 +150,7 @@ impl KernelNode {
     ///
     /// [`GraphError::NodeDestroyed`].
     pub fn kernel(&self) -> Result<Option<Kernel>> {
-        let mut locked = self.node.lock();
+        let locked = self.node.lock();
         locked.node(&self.node)?;
         Ok(locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of).map(|(kernel, _)| kernel.clone()))
     }
@@ -193,7 +193,7 @@ impl KernelNode {
     #[doc(alias = "cuGraphKernelNodeSetParams")]
     pub unsafe fn set_arguments(&self, arguments: impl Arguments) -> Result<()> {
         let mut locked = self.node.lock();
-        let Known { kernel, context, params } = self.known_in(&mut locked)?;
+        let Known { kernel, context, params } = self.known_in(&locked)?;
         // SAFETY: the caller vouches for it.
         unsafe { self.set_all(&mut locked, &kernel, &context, &LaunchConfig::of_node(&params), &arguments) }
     }
@@ -211,8 +211,8 @@ impl KernelNode {
     /// As [`Position::kernel`].
     pub unsafe fn set_config(&self, shape: &impl Shape) -> Result<()> {
         // Held from the look at the kernel until the call: another thread may give the node another one.
-        let mut locked = self.node.lock();
-        let Known { kernel, context, params } = self.known_in(&mut locked)?;
+        let locked = self.node.lock();
+        let Known { kernel, context, params } = self.known_in(&locked)?;
         let launch = NodeLaunch::with_shape(&kernel, &context, shape)?;
         if launch.has_attributes() {
             return Err(GraphError::Attributes.into());
@@ -233,7 +233,7 @@ impl KernelNode {
     /// As [`Position::kernel`].
     pub unsafe fn set_kernel(&self, kernel: &Kernel, shape: &impl Shape, arguments: impl Arguments) -> Result<()> {
         let mut locked = self.node.lock();
-        let context = self.known_in(&mut locked)?.context;
+        let context = self.known_in(&locked)?.context;
         if NodeLaunch::with_shape(kernel, &context, shape)?.has_attributes() {
             return Err(GraphError::Attributes.into());
         }
@@ -266,7 +266,7 @@ impl KernelNode {
 
     /// The context that it runs in, if its kernel is known here. The node is not destroyed.
     #[inline]
-    pub(super) fn context_in<'l>(&'l self, locked: &'l mut Locked<'_>) -> Option<&'l Context> {
+    pub(super) fn context_in<'l>(&'l self, locked: &'l Locked<'_>) -> Option<&'l Context> {
         match &self.context {
             NodeContext::OfGraph => Some(self.node.graph().context()),
             NodeContext::Other(context) => Some(context),
@@ -279,12 +279,12 @@ impl KernelNode {
 
     /// The kernel, its context and the sizes of its launch, which an executable's node takes.
     pub(super) fn known(&self) -> Result<(Kernel, LaunchConfig, Context)> {
-        let Known { kernel, context, params } = self.known_in(&mut self.node.lock())?;
+        let Known { kernel, context, params } = self.known_in(&self.node.lock())?;
         Ok((kernel, LaunchConfig::of_node(&params), context))
     }
 
     /// The kernel and the parameters of the node, which stay together while the hierarchy is locked.
-    fn known_in(&self, locked: &mut Locked<'_>) -> Result<Known> {
+    fn known_in(&self, locked: &Locked<'_>) -> Result<Known> {
         let node = locked.node(&self.node)?;
         let known = locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of);
         let known = known.map(|(kernel, context)| (kernel.clone(), context.clone()));

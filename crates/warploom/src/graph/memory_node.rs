@@ -10,6 +10,7 @@ use warploom_driver::sys::types::{
     CUmemLocationType,
 };
 
+use super::bundle::Bundle;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{GraphError, Position};
@@ -176,7 +177,7 @@ impl Position<'_> {
             // SAFETY: the place is one to add a node at, and the parameters are complete and writable.
             unsafe { driver.cuGraphAddMemAllocNode(node, graph, after, count, &raw mut params) }
         };
-        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        let node = self.node(|position| position.add_to(&mut locked, &mut Bundle::default(), add))?;
         locked.add_uncopyable(graph.id(), node.raw(), "memory");
         Ok(AllocNode { node, address: params.dptr, len, of: PhantomData })
     }
@@ -219,7 +220,7 @@ impl Position<'_> {
             // SAFETY: the place is one to add a node at; the driver refuses an address that it does not know.
             unsafe { driver.cuGraphAddMemFreeNode(node, graph, after, count, address) }
         };
-        let node = self.node(|position| position.add_unowned_to(&mut locked, add))?;
+        let node = self.node(|position| position.add_to(&mut locked, &mut Bundle::default(), add))?;
         locked.add_uncopyable(graph.id(), node.raw(), "memory");
         Ok(FreeNode { node })
     }

@@ -14,7 +14,11 @@
 //! A node keeps what its parameters refer to: the allocation of a buffer, the library of a kernel, an event,
 //! a closure. All of it stays until the last of the definition, its clones, its executables and their
 //! launches in flight is gone, or has other parameters. Then it is released, soon and on a thread of this
-//! crate's, since the driver allows no calls where it lets go; [`reclaim`] does so at once.
+//! crate's; [`reclaim`] does so at once.
+//!
+//! Definitions, clones and executables each own what they use, as values in Rust. User objects of the driver are made
+//! only once other code has a raw handle of a graph, and may copy it; see [`GraphDef::as_raw`]. Executables have none:
+//! each launch would take a third longer.
 //!
 //! A value that is kept by a graph and itself holds that graph is never released: the two form a cycle. Hold
 //! a [`WeakGraph`] there.
@@ -24,11 +28,8 @@
 //! Nodes run in the order of the edges, and in no order otherwise. A launch is ordered in its stream like
 //! other work. Buffers that the graph uses count as used by the stream: they are freed after the launch.
 
-mod accumulator;
 mod adjacency;
 mod alloc_slice;
-mod attachment;
-mod attachments;
 mod bundle;
 mod capturing;
 mod child_node;
@@ -44,25 +45,24 @@ mod error;
 mod event_node;
 mod exec;
 mod exec_node;
+mod exec_owners;
 mod fill_node;
 mod hierarchy;
 mod host_node;
 mod instantiate;
 mod kernel_node;
 mod late_report;
+mod launches;
 mod memory_node;
 mod node;
 mod operand;
 mod owners;
-mod plain_copy;
 mod position;
 mod raw;
-mod slot_index;
 mod update;
-mod uses;
+mod user_object;
 mod words_node;
 
-pub use crate::reclaimer::reclaim;
 pub use adjacency::Adjacency;
 pub use alloc_slice::AllocSlice;
 pub use bundle::Owner;
@@ -83,6 +83,7 @@ pub(crate) use host_node::HostCall;
 pub use host_node::{HostData, HostFunction, HostNode};
 pub use instantiate::InstantiateOptions;
 pub use kernel_node::KernelNode;
+pub use launches::reclaim;
 pub use memory_node::{AllocNode, FreeNode};
 pub use node::{Node, NodeKind, TypedNode};
 pub use operand::{Operand, OperandMut};

@@ -4,15 +4,16 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUgraphNode, CUgraphNodeType};
 
 use super::bundle::Bundle;
+use super::exec_owners::NodeKey;
 use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Position};
-use crate::biased::BiasedArc;
-use crate::{Context, Result};
+use crate::{Context, Result, reclaimer};
 
 /// A node of a graph. A clone is another handle to the same node, and keeps the graph.
 ///
@@ -48,7 +49,7 @@ impl Node {
     }
 
     #[inline]
-    pub(super) fn hierarchy(&self) -> &BiasedArc<Hierarchy> {
+    pub(super) fn hierarchy(&self) -> &Arc<Hierarchy> {
         self.graph.hierarchy()
     }
 
@@ -67,6 +68,12 @@ impl Node {
         self.incarnation
     }
 
+    /// Its name among the nodes of executables.
+    #[inline]
+    pub(super) fn key_in_exec(&self) -> NodeKey {
+        (self.graph_id(), self.raw)
+    }
+
     #[inline]
     pub(super) fn lock(&self) -> Locked<'_> {
         self.graph.lock()
@@ -76,10 +83,10 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// [`GraphError::NodeDestroyed`].
+    /// [`GraphError::NodeDestroyed`], and the driver's error, as for [`GraphDef::as_raw`].
     pub fn as_raw(&self) -> Result<CUgraphNode> {
         let mut locked = self.lock();
-        locked.expose();
+        locked.expose()?;
         locked.node(self)
     }
 
@@ -160,12 +167,21 @@ impl Node {
         let raw = locked.node(self)?;
         let id = self.graph_id();
         let Some(bundle) = owners(locked.bundle(id, self.raw)) else { return call(locked, raw) };
-        let change = locked.prepare_change(id, self.raw, bundle)?;
-        if let Err(error) = call(locked, raw) {
-            locked.discard_change(id, change);
-            return Err(error);
+        let changed = locked.prepare(id, &bundle).and_then(|prepared| match call(locked, raw) {
+            Ok(()) => Ok(prepared),
+            Err(error) => {
+                locked.withdraw(id, prepared);
+                Err(error)
+            }
+        });
+        match changed {
+            Ok(prepared) => locked.publish(id, self.raw, bundle, prepared),
+            Err(error) => {
+                // Not dropped here: an owner's drop may come back to the graph, which is locked.
+                reclaimer::defer(bundle);
+                Err(error)
+            }
         }
-        locked.publish(id, change)
     }
 }
 

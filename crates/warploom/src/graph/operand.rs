@@ -71,19 +71,13 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// `true` for raw memory without an owner, which nothing has to be kept for.
-    #[inline]
-    pub(super) fn is_unowned(&self) -> bool {
-        matches!(self.owner, Source::Raw(None))
-    }
-
     /// Has a bundle keep the owner, if nodes of the graph in the context can use the memory.
-    #[inline]
-    pub(super) fn keep_in(&self, owners: &mut Bundle, part: Part, place: (&GraphDef, &Context)) -> Result<()> {
-        if self.is_unowned() { Ok(()) } else { self.keep_owner_in(owners, part, place) }
-    }
-
-    fn keep_owner_in(&self, owners: &mut Bundle, part: Part, (graph, context): (&GraphDef, &Context)) -> Result<()> {
+    pub(super) fn keep_in(
+        &self,
+        owners: &mut Bundle,
+        part: Part,
+        (graph, context): (&GraphDef, &Context),
+    ) -> Result<()> {
         match &self.owner {
             Source::Held(operand) => {
                 let (allocation, access) = operand.retain(context)?;

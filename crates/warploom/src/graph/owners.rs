@@ -1,120 +1,209 @@
-//! Owners of a hierarchy's nodes: attached, indexed and released under its lock.
-#![expect(unsafe_code, reason = "changes attachments of raw graphs")]
+//! Owners of a graph's nodes.
+//!
+//! A graph owns what its nodes refer to, a [`Bundle`] for each node, and releases it as any value in Rust does. Copies
+//! that this crate makes (clones, children, executables) own clones of the bundles.
+//!
+//! Other code can make copies that this crate does not see, as soon as it has a raw handle. From then on the graph
+//! is *exposed*: the driver, too, keeps each bundle, by a user object, and copies take its references along.
+//!
+//! ```text
+//!   prepare   room in the index
+//!             exposed: cuUserObjectCreate          fails: nothing has changed
+//!                      cuGraphRetainUserObject     fails: the object is released
+//!   the node call                                  fails: withdraw, the object is released
+//!   publish   the node has the bundle; the one before, with its object, is released
+//! ```
+//!
+//! Each launch of an executable that refers to user objects takes a third longer, and a child would have references
+//! that this crate does not know. So the objects of a graph are released before a call that copies it, and made again
+//! after it: [`Locked::without_user_objects`].
+#![expect(unsafe_code, reason = "attaches user objects to raw graphs")]
 
-use super::attachment::Passing;
-use super::attachments::{Change, Prepared, Target};
 use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Locked};
-use super::raw::RawNode;
-use crate::Result;
+use super::late_report::report_late;
+use super::raw::{NodeMap, RawNode};
+use super::user_object::UserObject;
+use crate::diagnostics::Subject;
+use crate::{Result, reclaimer};
 
-impl<'h> Locked<'h> {
-    #[inline]
-    fn target(&self, id: GraphId) -> Result<Target<'h>> {
-        Ok(Target { driver: self.driver(), graph: self.graph(id)? })
+/// The owners of one graph's nodes.
+#[derive(Default)]
+pub(super) struct Owners {
+    of_nodes: NodeMap<Kept>,
+    /// Those of no node, or of one that is not known.
+    of_graph: Vec<Kept>,
+}
+
+/// A bundle that a graph keeps.
+struct Kept {
+    bundle: Bundle,
+    /// The user object that keeps a clone of it, if the graph is exposed.
+    object: Option<UserObject>,
+}
+
+/// The user object of a bundle that is still to be published, if it has one.
+#[must_use]
+#[derive(Default)]
+pub(super) struct Prepared(Option<UserObject>);
+
+impl Owners {
+    pub(super) fn is_empty(&self) -> bool {
+        self.of_nodes.is_empty() && self.of_graph.is_empty()
     }
 
-    /// Attaches the owners of a node that is still to be added, which are taken. It is then published, or
-    /// discarded.
-    ///
-    /// Bundles are large, and most of the time of a node without owners would be spent on passing an empty one
-    /// by value.
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Kept> {
+        self.of_nodes.values_mut().chain(&mut self.of_graph)
+    }
+
+    /// Calls with each bundle, and with the node that it belongs to.
+    pub(super) fn each(&self, mut see: impl FnMut(Option<RawNode>, &Bundle)) {
+        self.of_nodes.iter().for_each(|(node, kept)| see(Some(*node), &kept.bundle));
+        self.of_graph.iter().for_each(|kept| see(None, &kept.bundle));
+    }
+
+    /// Clones for a copy of the graph, whose nodes `find` names.
+    fn try_copy(&self, mut find: impl FnMut(RawNode) -> Result<RawNode>) -> Result<Owners> {
+        let copy = |kept: &Kept| Kept { bundle: kept.bundle.clone(), object: None };
+        let of_nodes = self.of_nodes.iter().map(|(node, kept)| Ok((find(*node)?, copy(kept))));
+        Ok(Owners { of_nodes: of_nodes.collect::<Result<_>>()?, of_graph: self.of_graph.iter().map(copy).collect() })
+    }
+}
+
+impl Locked<'_> {
+    /// Has the driver keep a bundle for a node that is still to be added or changed, if the graph is exposed. It is
+    /// then published, or withdrawn.
     #[inline]
-    pub(super) fn prepare(&mut self, id: GraphId, bundle: &mut Bundle) -> Result<Prepared> {
+    pub(super) fn prepare(&mut self, id: GraphId, bundle: &Bundle) -> Result<Prepared> {
         if bundle.is_empty() {
-            return Ok(Prepared::NONE);
+            return Ok(Prepared::default());
         }
-        let target = self.target(id)?;
-        // SAFETY: the graph is alive, and the attachments are its own.
-        unsafe { self.entry_mut(id).attachments.prepare(target, std::mem::take(bundle)) }
+        self.entry_mut(id).owners.of_nodes.reserve(1);
+        if self.is_exposed() { self.attach_object(id, bundle).map(Some).map(Prepared) } else { Ok(Prepared::default()) }
     }
 
-    /// Indexes the owners of a new node.
+    #[cold]
+    fn attach_object(&self, id: GraphId, bundle: &Bundle) -> Result<UserObject> {
+        // SAFETY: a graph that has a handle is alive.
+        unsafe { UserObject::new(self.driver(), self.graph(id)?, bundle.clone()) }
+    }
+
+    /// Gives a new node its owners.
     #[inline]
-    pub(super) fn publish_new(&mut self, id: GraphId, node: RawNode, prepared: Prepared) {
-        self.entry_mut(id).attachments.publish_new(node, prepared);
-    }
-
-    /// Releases the owners of a node that could not be added.
-    pub(super) fn discard(&mut self, id: GraphId, prepared: Prepared) {
-        if let Ok(target) = self.target(id) {
-            // SAFETY: as for `prepare`.
-            unsafe { self.entry_mut(id).attachments.discard(target, prepared) };
+    pub(super) fn publish_new(&mut self, id: GraphId, node: RawNode, bundle: Bundle, Prepared(object): Prepared) {
+        if !bundle.is_empty() {
+            self.entry_mut(id).owners.of_nodes.insert(node, Kept { bundle, object });
         }
     }
 
-    /// Attaches the owners of a node that is still to be changed or, with none, to be destroyed. They are
-    /// then published, or discarded.
-    pub(super) fn prepare_change(&mut self, id: GraphId, node: RawNode, bundle: Bundle) -> Result<Change> {
-        let target = self.target(id)?;
-        // SAFETY: as for `prepare`.
-        unsafe { self.entry_mut(id).attachments.prepare_change(target, node, bundle) }
+    /// Gives a node other owners, none if the bundle is empty, and releases those before.
+    pub(super) fn publish(
+        &mut self,
+        id: GraphId,
+        node: RawNode,
+        bundle: Bundle,
+        Prepared(object): Prepared,
+    ) -> Result<()> {
+        let nodes = &mut self.entry_mut(id).owners.of_nodes;
+        let before = if bundle.is_empty() { nodes.remove(&node) } else { nodes.insert(node, Kept { bundle, object }) };
+        before.map_or(Ok(()), |before| self.release(id, before))
     }
 
-    /// Indexes the owners of a node that was changed or destroyed, and releases those before.
-    pub(super) fn publish(&mut self, id: GraphId, change: Change) -> Result<()> {
-        let target = self.target(id)?;
-        // SAFETY: as for `prepare`.
-        unsafe { self.entry_mut(id).attachments.publish(target, change) }
-    }
-
-    /// Releases the owners of a node that could not be changed.
-    pub(super) fn discard_change(&mut self, id: GraphId, change: Change) {
-        if let Ok(target) = self.target(id) {
-            // SAFETY: as for `prepare`.
-            unsafe { self.entry_mut(id).attachments.discard_change(target, change) };
+    /// Releases the user object of a bundle that a node does not get.
+    #[cold]
+    pub(super) fn withdraw(&self, id: GraphId, Prepared(object): Prepared) {
+        if let Some(object) = object {
+            report_late(|| Subject::GraphOwners, self.release_object(id, object));
         }
     }
 
-    /// Attaches owners to a graph for as long as the result exists, for copies of the graph to have.
-    pub(super) fn pass(&mut self, id: GraphId, bundle: Bundle) -> Result<Passing<'h>> {
-        let Target { driver, graph } = self.target(id)?;
-        // SAFETY: the graph is alive, and stays so while the lock is held, which outlives the value.
-        unsafe { Passing::new(driver, graph, bundle) }
+    /// Keeps a bundle for as long as the graph, under no node.
+    pub(super) fn publish_unknown(&mut self, id: GraphId, bundle: Bundle, Prepared(object): Prepared) {
+        if !bundle.is_empty() {
+            self.entry_mut(id).owners.of_graph.push(Kept { bundle, object });
+        }
     }
 
-    /// Records that a graph and all below are about to be copied: the copies share their attachments.
-    pub(super) fn share(&mut self, id: GraphId) {
+    fn release(&self, id: GraphId, Kept { bundle, object }: Kept) -> Result<()> {
+        // Not dropped here: an owner's drop may come back to the graph, which is locked.
+        reclaimer::defer(bundle);
+        object.map_or(Ok(()), |object| self.release_object(id, object))
+    }
+
+    fn release_object(&self, id: GraphId, object: UserObject) -> Result<()> {
+        // SAFETY: a graph that has a handle is alive, and retains the objects of its owners.
+        self.graph(id).and_then(|graph| unsafe { object.release(self.driver(), graph) })
+    }
+
+    /// Has the driver keep all owners from now on, since other code gets a handle of the hierarchy and may copy its
+    /// graphs.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error; then other code must not get the handle.
+    pub(super) fn expose(&mut self) -> Result<()> {
+        self.attach_objects(GraphId::ROOT)?;
+        self.set_exposed();
+        Ok(())
+    }
+
+    /// Makes the user objects that a graph and all below lack.
+    fn attach_objects(&mut self, id: GraphId) -> Result<()> {
+        let driver = self.driver();
         for id in self.from(id) {
-            self.entry_mut(id).attachments.share();
+            let graph = self.graph(id)?;
+            for kept in self.entry_mut(id).owners.all_mut().filter(|kept| kept.object.is_none()) {
+                // SAFETY: a graph that has a handle is alive.
+                kept.object = Some(unsafe { UserObject::new(driver, graph, kept.bundle.clone()) }?);
+            }
         }
+        Ok(())
     }
 
-    /// Takes the attachments of a graph, of which this one is a copy that the driver has made, with the nodes
-    /// that `find` names.
+    /// Makes a call that copies a graph, while it and all below have no user objects, so that the copy gets none.
+    ///
+    /// A failure to release them, or to make them again, is reported: the call does not depend on it. Those that could
+    /// not be made are tried again with the next call, or with the next handle that is given out.
+    pub(super) fn without_user_objects<R>(&mut self, id: GraphId, call: impl FnOnce() -> R) -> R {
+        if !self.is_exposed() {
+            return call();
+        }
+        for id in self.from(id) {
+            let objects: Vec<_> = self.entry_mut(id).owners.all_mut().filter_map(|kept| kept.object.take()).collect();
+            for object in objects {
+                report_late(|| Subject::GraphOwners, self.release_object(id, object));
+            }
+        }
+        let result = call();
+        report_late(|| Subject::GraphOwners, self.attach_objects(id));
+        result
+    }
+
+    /// Gives a graph, which the driver has copied from another, clones of that one's owners, for the nodes that
+    /// `find` names.
     pub(super) fn adopt(
         &mut self,
         copy: GraphId,
         (from, source): (&Locked<'_>, GraphId),
         find: impl FnMut(RawNode) -> Result<RawNode>,
     ) -> Result<()> {
-        let is_exposed = self.is_exposed();
-        let mut attachments = from.entry(source).attachments.try_copy(find)?;
-        if is_exposed {
-            attachments.expose();
-        }
+        let owners = from.entry(source).owners.try_copy(find)?;
         let has_padded_copies = from.entry(source).has_padded_copies;
         let entry = self.entry_mut(copy);
-        (entry.attachments, entry.has_padded_copies) = (attachments, has_padded_copies);
-        Ok(())
+        (entry.owners, entry.has_padded_copies) = (owners, has_padded_copies);
+        if self.is_exposed() { self.attach_objects(copy) } else { Ok(()) }
     }
 
     /// The owners of a node's parameters.
-    pub(super) fn bundle(&mut self, id: GraphId, node: RawNode) -> Option<&Bundle> {
-        let entry = self.entry_mut(id);
-        entry.raw.as_ref()?;
-        // SAFETY: the graph is alive.
-        unsafe { entry.attachments.bundle(node) }
+    #[inline]
+    pub(super) fn bundle(&self, id: GraphId, node: RawNode) -> Option<&Bundle> {
+        self.entry(id).owners.of_nodes.get(&node).map(|kept| &kept.bundle)
     }
 
-    /// Calls with the bundles of a graph and of all graphs below.
-    pub(super) fn each_bundle(&self, id: GraphId, see: &mut impl FnMut(&Bundle)) {
-        let entry = self.entry(id);
-        if entry.raw.is_some() {
-            // SAFETY: the graph is alive.
-            unsafe { entry.attachments.each_bundle(see) };
-        }
-        for inside in entry.inside.values().flatten() {
+    /// Calls with the bundles of a graph and of all graphs below, and with the node that each belongs to.
+    pub(super) fn each_bundle(&self, id: GraphId, see: &mut impl FnMut(GraphId, Option<RawNode>, &Bundle)) {
+        self.entry(id).owners.each(|node, bundle| see(id, node, bundle));
+        for inside in self.entry(id).inside.values().flatten() {
             self.each_bundle(*inside, see);
         }
     }

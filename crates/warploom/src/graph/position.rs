@@ -1,17 +1,17 @@
 //! Positions in a graph, at which nodes are added.
 #![expect(unsafe_code, reason = "adds raw nodes")]
 
-use std::borrow::BorrowMut;
+use std::mem::take;
 use std::ptr::{null, null_mut};
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
-use super::attachments::Prepared;
 use super::bundle::Bundle;
 use super::empty_node::EmptyNode;
 use super::hierarchy::{GraphId, Locked};
 use super::late_report::report_late;
 use super::node::NodeId;
+use super::owners::Prepared;
 use super::raw::RawNode;
 use super::{GraphDef, Node};
 use crate::diagnostics::Subject;
@@ -139,87 +139,36 @@ impl<'a> Position<'a> {
     }
 
     fn add_empty(&self) -> Result<NodeId> {
-        self.add_unowned(|driver: &Driver, (node, graph, after, count): Place| {
+        self.add(&mut Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at.
             unsafe { driver.cuGraphAddEmptyNode(node, graph, after, count) }
         })
     }
 
     /// The node that is added.
-    ///
-    /// Inlined into the caller, which then has the node in registers. A node that is returned through memory is
-    /// stored field by field and moved by wider loads, and these wait until all that the driver has stored
-    /// before is in the cache.
     #[inline]
     pub(super) fn node(&self, add: impl FnOnce(&Self) -> Result<NodeId>) -> Result<Node> {
-        // Counted before the call: after it, an atomic operation would wait as well.
-        let graph = self.graph.clone();
-        Ok(Node::new(graph, add(self)?))
+        Ok(Node::new(self.graph.clone(), add(self)?))
     }
 
-    /// Adds a node that keeps owners, which are taken. If the call fails, the graph is as before.
+    /// Adds a node that keeps owners, which are taken if there is a node. If the call fails, the graph is as before.
     #[inline]
     pub(super) fn add(
         &self,
         bundle: &mut Bundle,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
     ) -> Result<NodeId> {
-        self.add_after(
-            self.graph.lock(),
-            |locked, id| locked.prepare(id, bundle),
-            |locked, place| call(locked.driver(), place),
-        )
-    }
-
-    /// Adds a node that keeps nothing. If the call fails, the graph is as before.
-    #[inline]
-    pub(super) fn add_unowned(
-        &self,
-        call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
-    ) -> Result<NodeId> {
-        self.add_unowned_by(|locked, place| call(locked.driver(), place))
-    }
-
-    /// As [`Position::add_unowned`], by a call that has the graph's hierarchy.
-    #[inline]
-    pub(super) fn add_unowned_by(
-        &self,
-        call: impl FnOnce(&mut Locked<'a>, Place) -> warploom_driver::Result<()>,
-    ) -> Result<NodeId> {
-        self.add_after(self.graph.lock(), |_, _| Ok(Prepared::NONE), call)
-    }
-
-    /// As [`Position::add_unowned`], to the graph's hierarchy, which is locked.
-    #[inline]
-    pub(super) fn add_unowned_to(
-        &self,
-        locked: &mut Locked<'a>,
-        call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
-    ) -> Result<NodeId> {
-        self.add_after(locked, |_, _| Ok(Prepared::NONE), |locked, place| call(locked.driver(), place))
+        self.add_to(&mut self.graph.lock(), bundle, call)
     }
 
     /// As [`Position::add`], to the graph's hierarchy, which is locked.
-    #[inline]
     pub(super) fn add_to(
         &self,
         locked: &mut Locked<'a>,
         bundle: &mut Bundle,
         call: impl FnOnce(&Driver, Place) -> warploom_driver::Result<()>,
     ) -> Result<NodeId> {
-        self.add_after(locked, |locked, id| locked.prepare(id, bundle), |locked, place| call(locked.driver(), place))
-    }
-
-    /// Attaches owners, adds the node, and indexes the owners.
-    #[inline(always)]
-    fn add_after<L: BorrowMut<Locked<'a>>>(
-        &self,
-        mut lock: L,
-        prepare: impl FnOnce(&mut Locked<'a>, GraphId) -> Result<Prepared>,
-        call: impl FnOnce(&mut Locked<'a>, Place) -> warploom_driver::Result<()>,
-    ) -> Result<NodeId> {
         let id = self.graph.id();
-        let locked = lock.borrow_mut();
         let graph = locked.graph(id)?;
         let (one, several);
         let (after, count) = match &self.after {
@@ -234,30 +183,26 @@ impl<'a> Position<'a> {
                 (several.as_ptr(), several.len())
             }
         };
-        let prepared = prepare(locked, id)?;
+        let prepared = locked.prepare(id, bundle)?;
         let mut raw = null_mut();
-        if let Err(error) = call(locked, (&raw mut raw, graph, after, count)) {
-            // Moved first: the lock itself then has no address, and need not be in memory.
-            let lock = lock;
-            not_added(lock, id, raw, prepared);
+        if let Err(error) = call(locked.driver(), (&raw mut raw, graph, after, count)) {
+            not_added(locked, id, raw, bundle, prepared);
             return Err(error.into());
         }
         let raw = RawNode::new(raw);
-        locked.publish_new(id, raw, prepared);
+        locked.publish_new(id, raw, take(bundle), prepared);
         Ok(locked.node_id(id, raw))
     }
 }
 
-/// Releases the owners of a node that was not added, and takes back the node if the call failed when it was
-/// done.
+/// Releases the user object of a node that was not added, and takes back the node if the driver added it and then
+/// reported an error.
 #[cold]
-#[inline(never)]
-fn not_added<'a>(mut lock: impl BorrowMut<Locked<'a>>, id: GraphId, raw: CUgraphNode, prepared: Prepared) {
-    let locked = lock.borrow_mut();
+fn not_added(locked: &mut Locked<'_>, id: GraphId, raw: CUgraphNode, bundle: &mut Bundle, prepared: Prepared) {
     if raw.is_null() {
-        return locked.discard(id, prepared);
+        return locked.withdraw(id, prepared);
     }
     let raw = RawNode::new(raw);
-    locked.publish_new(id, raw, prepared);
+    locked.publish_new(id, raw, take(bundle), prepared);
     report_late(|| Subject::GraphOwners, locked.take_back(id, raw));
 }

@@ -5,9 +5,8 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo};
 
-use super::accumulator::Accumulator;
-use super::exec::State;
-use super::uses::GraphUses;
+use super::exec::Source;
+use super::exec_owners::ExecOwners;
 use super::{GraphDef, GraphError, GraphExec, UpdateError, UpdateReason};
 use crate::Result;
 
@@ -19,7 +18,8 @@ impl GraphExec {
     /// removed and added again may be refused.
     ///
     /// The executable keeps what the definition keeps now, and lets go of what it kept before, when no launch
-    /// uses that any more.
+    /// uses that any more. After an update from another definition than the one that it was made from, what its
+    /// [nodes](GraphExec::node) are given later is kept besides, until the next update.
     ///
     /// # Errors
     ///
@@ -34,35 +34,33 @@ impl GraphExec {
         let mut locked = graph.lock();
         let raw = locked.graph(graph.id())?;
         locked.check_settled(graph.id())?;
-        let (mut uses, contexts) =
-            (GraphUses::of(&locked, graph.id()), locked.contexts_besides(self.context(), graph.id()));
-        uses.add(&contexts);
-        let accumulator = Accumulator::of(contexts);
-        let passing = locked.pass(graph.id(), accumulator.bundle())?;
-        locked.share(graph.id());
+        let source = Source { hierarchy: graph.hierarchy().number(), deaths: locked.deaths() };
+        let mut owners = ExecOwners::of(&locked, graph.id(), source == self.source());
+        owners.keep(locked.contexts_besides(self.context(), graph.id()));
         let mut info = CUgraphExecUpdateResultInfo {
             result: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
             errorNode: null_mut(),
             errorFromNode: null_mut(),
         };
-        // SAFETY: the executable and the graph are alive and used by no other thread, and `info` is writable.
-        if let Err(error) = unsafe { self.driver().cuGraphExecUpdate_v2(self.as_raw(), raw, &raw mut info) } {
-            drop(passing);
+        let updated = locked.without_user_objects(graph.id(), || {
+            // SAFETY: the executable and the graph are alive and used by no other thread, and `info` is writable.
+            unsafe { self.driver().cuGraphExecUpdate_v2(self.as_raw(), raw, &raw mut info) }
+        });
+        if let Err(error) = updated {
             let (node, from) = (graph.find(&locked, info.errorNode), graph.find(&locked, info.errorFromNode));
             let Some(reason) = reason(info.result) else { return Err(error.into()) };
             return Err(GraphError::Update(Box::new(UpdateError { reason, node, from, error })).into());
         }
-        let before = std::mem::replace(&mut *state, State { uses, accumulator });
-        let released = passing.release();
+        let released = state.replace(owners);
         drop(locked);
         drop(state);
         // Without the locks: the drop of an owner may come here again.
-        drop(before);
-        released
+        drop(released);
+        Ok(())
     }
 }
 
-/// The reason of an update that failed; `None` if the driver did not come to look at the graph.
+/// The reason of an update that failed; `None` if the driver failed before it examined the graph.
 fn reason(result: CUgraphExecUpdateResult) -> Option<UpdateReason> {
     Some(match result {
         CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS => return None,

@@ -62,15 +62,6 @@ impl<'a> NodeLaunch<'a> {
         Ok(NodeLaunch { kernel, context, config })
     }
 
-    pub(crate) fn kernel(&self) -> &'a Kernel {
-        self.kernel
-    }
-
-    /// The context that the node runs in.
-    pub(crate) fn context(&self) -> &'a Context {
-        self.context
-    }
-
     /// Calls with the parameters of the node.
     #[inline]
     pub(crate) fn pass<R>(&self, arguments: &impl Arguments, call: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> R) -> R {

@@ -13,6 +13,7 @@ mod error;
 mod fill;
 mod foreign;
 mod free_after;
+mod graph_memory;
 mod host_borrows;
 #[cfg(target_os = "linux")]
 mod import;
@@ -46,7 +47,7 @@ pub use device_memory::DeviceMemory;
 pub use error::MemoryError;
 pub(crate) use fill::{Pattern, pattern};
 pub use free_after::FreeError;
-pub(crate) use host_borrows::HostUses;
+pub(crate) use graph_memory::GraphMemory;
 pub use host_borrows::{HostSlice, HostSliceMut};
 pub use kind::MemoryKind;
 pub use managed::{

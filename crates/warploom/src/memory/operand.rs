@@ -49,11 +49,6 @@ impl<'a> Operand<'a> {
         self.span.allocation.context()
     }
 
-    #[inline]
-    pub(crate) fn allocation(&self) -> &'a AllocationRef {
-        self.span.allocation
-    }
-
     pub(crate) fn address(&self) -> CUdeviceptr {
         self.span.address
     }

@@ -44,7 +44,7 @@ use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{CaptureError, Context, Device, Driver, Result, callback, capture, reclaimer};
+use crate::{CaptureError, Context, Device, Driver, Result, callback, capture, completion, reclaimer};
 
 /// A queue of work on a device: its work runs in order, and in no order with other streams until a
 /// [wait](Stream::wait) makes one.
@@ -283,7 +283,9 @@ impl Stream {
     pub fn synchronize(&self) -> Result<()> {
         self.refuse_captured("a wait of the host")?;
         // SAFETY: `self` keeps the stream alive.
-        Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamSynchronize(raw) })??)
+        self.with_raw(|raw| unsafe { self.driver().cuStreamSynchronize(raw) })??;
+        completion::drop_done();
+        Ok(())
     }
 
     /// `true` if everything enqueued so far is done.

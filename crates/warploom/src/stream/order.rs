@@ -98,6 +98,19 @@ impl Stream {
         }
     }
 
+    /// An event that is done when the work is that the stream runs so far; captured work does not run.
+    pub(crate) fn mark_work(&self) -> Result<Arc<Event>> {
+        loop {
+            if let Some(before) = capture::any().then(|| capture::before(self)).flatten() {
+                return Ok(before);
+            }
+            // Otherwise a capture of it has begun since.
+            if let Some(event) = self.record_outside()? {
+                return Ok(Arc::new(event));
+            }
+        }
+    }
+
     /// Makes later work wait until the event is done; the host does not wait. The event may belong to another
     /// device.
     ///

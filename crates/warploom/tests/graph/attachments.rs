@@ -31,9 +31,10 @@ driver_tests! {
         }
     }
 
-    /// S2.20: with owners, the first node costs one create and one retain beside its own call. Nodes that are
-    /// added next share its user object, and a change of one costs its own call.
-    fn owners_of_several_nodes_share_a_user_object(driver) {
+    /// S2.20: a node with owners costs its own call, and so does a change of it. Only once other code has a handle of
+    /// the graph, the driver keeps the owners as well: one create and one retain, and one release where a node had
+    /// others.
+    fn a_node_with_owners_costs_its_own_call(driver) {
         let stage = Stage::new(driver)?;
         let (graph, kernel) = (&stage.graph, stage.saxpy()?);
         let (mut one, mut two) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.pool.zeroed::<f32>(4, &stage.stream)?);
@@ -41,23 +42,19 @@ driver_tests! {
         kernel.parameters()?;
         #[expect(unsafe_code, reason = "adds kernels")]
         // SAFETY: it reads and writes as many values as it is told.
-        let node = budget(driver, &attached(Function::cuGraphAddKernelNode_v2), || unsafe {
+        let node = budget(driver, &[(Function::cuGraphAddKernelNode_v2, 1)], || unsafe {
             graph.entry().kernel(&kernel, &config, (1.0_f32, &one, &mut two, 4_u32))
         })?;
         let copy = budget(driver, &[(Function::cuGraphAddMemcpyNode, 1)], || node.then().copy(&two, &mut one))?;
         let fill = budget(driver, &[(Function::cuGraphAddMemsetNode, 1)], || copy.then().fill(&mut one, 1.0))?;
         let mut event: Event = stage.stream.record()?;
         let record = budget(driver, &[(Function::cuGraphAddEventRecordNode, 1)], || fill.then().record(&mut event))?;
-        // There is room for four; the next attachment has room for more.
-        let wait = budget(driver, &attached(Function::cuGraphAddEventWaitNode), || graph.entry().wait(&event))?;
+        let wait = budget(driver, &[(Function::cuGraphAddEventWaitNode, 1)], || graph.entry().wait(&event))?;
         let mut host = budget(driver, &[(Function::cuGraphAddHostNode, 1)], || wait.then().host(|| ()))?;
 
         budget(driver, &[(Function::cuGraphHostNodeSetParams, 1)], || host.set_function(|| ()))?;
         budget(driver, &[(Function::cuGraphEventRecordNodeSetEvent, 1)], || record.set_event(&mut event))?;
-        budget(driver, &[(Function::cuGraphEventWaitNodeSetEvent, 1)], || wait.set_event(&event))?;
         budget(driver, &[(Function::cuGraphDestroyNode, 1)], || host.destroy())?;
-        // The last bundle of an attachment takes the user object with it.
-        budget(driver, &[(Function::cuGraphDestroyNode, 1), (Function::cuGraphReleaseUserObject, 1)], || wait.destroy())?;
         stage.context.scope(|| {
             // The context is asked for, and is current already.
             let current = (Function::cuCtxGetCurrent, 1);
@@ -66,6 +63,16 @@ driver_tests! {
             let read = (Function::cuGraphMemcpyNodeGetParams, 1);
             budget(driver, &[(Function::cuGraphMemcpyNodeSetParams, 1), read, current], || copy.set_source(&two))
         })??;
+
+        // The kernel, the copy, the fill, the record and the wait have owners.
+        let [create, retain, _] = attached(Function::cuGraphCreate);
+        budget(driver, &[(create.0, 5), (retain.0, 5)], || graph.as_raw())?;
+        budget(driver, &[], || node.as_raw())?;
+        let add = attached(Function::cuGraphAddEventWaitNode);
+        let late = budget(driver, &add, || graph.entry().wait(&event))?;
+        let release = (Function::cuGraphReleaseUserObject, 1);
+        budget(driver, &[create, retain, (Function::cuGraphEventWaitNodeSetEvent, 1), release], || late.set_event(&event))?;
+        budget(driver, &[(Function::cuGraphDestroyNode, 1), release], || late.destroy())?;
     }
 
     /// S2.4, S2.22: a change of one part keeps the owners of the others, and releases its own.
@@ -279,6 +286,7 @@ fn a_failed_step_of_an_addition_leaves_nothing() -> TestResult {
         let (machine, driver) =
             warploom_testkit::open(warploom_sim::topology::Topology::preset("h200")?, warploom_sim::Mode::Threads)?;
         let stage = Stage::new(&driver)?;
+        stage.graph.as_raw()?;
         let (function, watch) = closure();
         let rule = Rule::on(Calls::named(name)?).nth(1).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         let scope = machine.inject(Plan::new().rule(rule))?;

@@ -4,11 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use warploom::capture::Relaxed;
-use warploom::graph::{InstantiateOptions, InstantiateReason, Node, OperandMut, UpdateReason};
-use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LaunchError, LiveSet as _};
+use warploom::graph::{
+    ChildNode, HostNode, InstantiateOptions, InstantiateReason, Node, OperandMut, UpdateReason, reclaim,
+};
+use warploom::{CaptureError, Error, Function, GraphDef, GraphError, GraphExec, LaunchError, LiveSet as _};
 use warploom_testkit::{budget, driver_tests};
 
+use crate::gate::Gate;
 use crate::support::{Stage, closure, small};
+
+/// A call that supersedes the function of a host node inside of a child: with the executable, which it may drop, both
+/// nodes, and a graph to put in place of the child's.
+type Supersede = fn(GraphExec, &HostNode, &ChildNode, &GraphDef) -> Result<Option<GraphExec>, Error>;
 
 driver_tests! {
     /// S2.23: a change of the definition shows in executables made afterwards, and in no other.
@@ -46,28 +53,95 @@ driver_tests! {
         stage.context.synchronize()?;
     }
 
-    /// S2.26, S2.27: owners of a changed node are kept until a whole update, as are those before; and a
+    /// S2.26, S2.27: a change of a node replaces exactly what the node kept, at once if no launch is in flight; and a
     /// refused change keeps nothing.
-    fn owners_of_changed_nodes_stay_until_a_whole_update(driver) {
+    fn a_change_replaces_what_the_node_kept(driver) {
         let stage = Stage::new(driver)?;
-        let (first, first_watch) = closure();
-        let (second, second_watch) = closure();
-        let host = stage.graph.entry().host(first)?;
+        let [(first, first_watch), (second, second_watch), (third, third_watch)] = [closure(), closure(), closure()];
+        let (beside, beside_watch) = closure();
+        let mut host = stage.graph.entry().host(first)?;
+        host.then().host(beside)?;
         let exec = stage.graph.instantiate()?;
-        exec.node(&host).set_function(second)?;
-        host.destroy()?;
+        host.set_function(|| ())?;
         stage.assert_kept(&first_watch);
-        stage.assert_kept(&second_watch);
+        exec.node(&host).set_function(second)?;
+        assert_eq!(first_watch.strong_count(), 0, "it was never launched");
         exec.launch(&stage.stream)?;
         stage.stream.synchronize()?;
+        exec.node(&host).set_function(third)?;
+        assert_eq!(second_watch.strong_count(), 0, "no launch is in flight");
 
         let other = GraphDef::new(&stage.context)?;
-        other.entry().host(|| ())?;
+        other.entry().host(|| ())?.then().host(|| ())?;
         exec.update(&other)?;
-        assert!(stage.is_released(&second_watch) && stage.is_released(&first_watch));
+        assert_eq!(third_watch.strong_count(), 0);
+        stage.assert_kept(&beside_watch); // by the definition
+        host.destroy()?;
         let (late, late_watch) = closure();
         assert_eq!(exec.node(&host).set_function(late), Err(GraphError::NodeDestroyed.into()));
-        assert!(stage.is_released(&late_watch));
+        assert_eq!(late_watch.strong_count(), 0);
+    }
+
+    /// S2.8, S2.27: owners that a change, an update, another child or the drop of the executable supersedes stay while
+    /// a launch is in flight that uses them, and go after it. None of these calls waits.
+    threads fn launches_in_flight_keep_superseded_owners(driver) {
+        let stage = Stage::new(driver)?;
+        let ways: [Supersede; 4] = [
+            |exec, host, _, _| exec.node(host).set_function(|| ()).map(|()| Some(exec)),
+            |exec, _, child, empty| exec.node(child).set_child(empty).map(|()| Some(exec)),
+            |exec, host, _, _| exec.update(&host.graph().root()).map(|()| Some(exec)),
+            |exec, _, _, _| exec.close().map(|()| None),
+        ];
+        for (way, supersede) in ways.iter().enumerate() {
+            let calls = Arc::new(AtomicU32::new(0));
+            let (counted, watch) = (Arc::clone(&calls), Arc::downgrade(&calls));
+            let (step, empty) = (GraphDef::new(&stage.context)?, GraphDef::new(&stage.context)?);
+            step.entry().host(move || _ = counted.fetch_add(1, Ordering::Relaxed))?;
+            empty.entry().host(|| ())?;
+            let graph = GraphDef::new(&stage.context)?;
+            let child = graph.entry().embed(&step)?;
+            let mut host = child.child()?.nodes()?[0].downcast::<HostNode>()?;
+            let exec = graph.instantiate()?;
+            host.set_function(|| ())?;
+            drop(step);
+            stage.assert_kept(&watch); // by the executable
+
+            let gate = Gate::close(&stage.stream)?;
+            exec.launch(&stage.stream)?;
+            let exec = supersede(exec, &host, &child, &empty)?;
+            reclaim();
+            assert_eq!(watch.strong_count(), 2, "way {way} lets go of what a launch uses");
+            gate.open();
+            stage.stream.synchronize()?;
+            assert_eq!(calls.load(Ordering::Relaxed), 1, "way {way}");
+            drop(calls);
+            assert!(stage.is_released(&watch), "way {way}");
+            drop(exec);
+        }
+    }
+
+    /// S2.10, S2.27: memory that a change supersedes is freed in the order of the launches, and the host does not wait.
+    threads fn superseded_memory_is_freed_after_launches_in_flight(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut first, mut second) = (stage.zeroed(1024)?, stage.zeroed(1024)?);
+        let mut copy = stage.zeroed(1024)?;
+        let fill = stage.graph.entry().fill(&mut first, 7)?;
+        let copied = fill.then().copy(&first, &mut copy)?;
+        let exec = stage.graph.instantiate()?;
+        stage.stream.synchronize()?;
+        let memory = first.downgrade();
+        let gate = Gate::close(&stage.other)?;
+        exec.launch(&stage.other)?;
+        fill.set(&mut second, 1)?;
+        copied.set_source(&second)?;
+        drop(first);
+        exec.update(&stage.graph)?;
+        reclaim();
+        assert!(!memory.is_held());
+        let mut reused = stage.zeroed(1024)?;
+        reused.fill(1, &stage.stream)?;
+        gate.open();
+        assert_eq!(copy.download(&stage.other)?, [7; 1024]);
     }
 
     /// S2.27: a refused whole update changes nothing, keeps the old owners and adopts none.

@@ -67,6 +67,7 @@ driver_tests! {
             drop(graph);
             assert_eq!(driver.current_context(), Ok(Some(context.clone())));
         })?;
+        own.synchronize()?; // the call after the launch has been made, also by a machine that runs nothing else
         assert!(observed.iter().all(released));
         assert!(freed(&pool, &own));
         assert_eq!(driver.current_context()?, None);

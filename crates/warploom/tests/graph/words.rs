@@ -4,7 +4,7 @@ use warploom::graph::{NodeKind, WordsNode};
 use warploom::{Comparison, Function, GraphError, StreamWord};
 use warploom_testkit::{budget, driver_tests};
 
-use crate::support::{Stage, attached};
+use crate::support::Stage;
 
 driver_tests! {
     /// S2.5: a word node waits for the host and writes in its order, and the graph keeps the words.
@@ -51,12 +51,12 @@ driver_tests! {
         assert_eq!((run(&before)?, run(&after)?), (3, 2));
     }
 
-    /// S2.20: a word node costs its own call, and a user object if there is none to share.
+    /// S2.20: a word node costs its own call.
     fn a_word_node_costs_one_call(driver) {
         let stage = Stage::new(driver)?;
         let word = StreamWord::<u32>::new(&stage.context, 0)?;
         let call = Function::cuGraphAddBatchMemOpNode;
-        let node = budget(driver, &attached(call), || stage.graph.entry().words(&[word.writing(1)]))?;
+        let node = budget(driver, &[(call, 1)], || stage.graph.entry().words(&[word.writing(1)]))?;
         budget(driver, &[(call, 1)], || node.then().words(&[word.writing(2)]))?;
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use warploom::graph::{Node, reclaim};
 use warploom_testkit::TestResult;
 
-use crate::model::{ModelGraph, ModelNode, ModelOwner, OwnerId};
+use crate::model::{ModelExec, ModelGraph, ModelNode, ModelOwner, OwnerId};
 use crate::program::Program;
 
 impl Program {
@@ -42,7 +42,7 @@ impl Program {
     pub(crate) fn check_owners(&self) -> TestResult {
         self.stream.synchronize()?;
         let graphs = self.graphs.iter().flat_map(ModelGraph::owners);
-        let held: BTreeSet<OwnerId> = graphs.chain(self.execs.iter().flat_map(|exec| exec.owners.clone())).collect();
+        let held: BTreeSet<OwnerId> = graphs.chain(self.execs.iter().flat_map(ModelExec::owners)).collect();
         let (mut memory, mut values) = (0, BTreeSet::new());
         for (index, owner) in self.owners.iter().enumerate() {
             match owner {

@@ -104,6 +104,7 @@ impl Program {
         assert!(gone.is_destroyed());
         nodes.iter_mut().for_each(|node| node.before.retain(|before| *before != gone));
         self.graphs[index].removed += 1;
+        self.graphs[index].destroyed += 1;
         Ok(())
     }
 
@@ -155,9 +156,12 @@ impl Program {
     pub(crate) fn copy_graph(&mut self, a: u8) -> TestResult {
         let Some(index) = pick(&self.graphs, a).filter(|_| self.graphs.len() < GRAPHS) else { return Ok(()) };
         let original = &self.graphs[index];
+        if a >= 128 {
+            original.graph.as_raw()?; // from here on with user objects
+        }
         let graph = original.graph.try_clone()?;
         let (nodes, kept) = (Program::copied(&original.nodes, &graph)?, original.kept.clone());
-        self.graphs.push(ModelGraph { graph, nodes, kept, removed: 0 });
+        self.graphs.push(ModelGraph { graph, nodes, kept, removed: 0, destroyed: 0 });
         Ok(())
     }
 

@@ -11,7 +11,9 @@ impl Program {
         let Some(index) = pick(&self.graphs, a).filter(|_| self.execs.len() < GRAPHS) else { return Ok(()) };
         let graph = &self.graphs[index];
         let (exec, nodes) = (graph.graph.instantiate()?, graph.nodes.clone());
-        self.execs.push(ModelExec { exec, nodes, owners: graph.owners(), removed: graph.removed });
+        let owners = nodes.iter().map(|node| node.work.owners()).collect();
+        let (kept, removed, destroyed) = (graph.kept.clone(), graph.removed, graph.destroyed);
+        self.execs.push(ModelExec { exec, nodes, owners, kept, removed, destroyed });
         Ok(())
     }
 
@@ -65,13 +67,13 @@ impl Program {
                 self.execs[index].exec.node(fill).set(&mut buffer, value)?;
                 self.put(to, buffer);
                 self.execs[index].nodes[place].work = Work::Fill { to, value };
-                self.execs[index].owners.insert(to);
+                self.execs[index].owners[place] = [to].into();
             }
             (Handle::Host(host), _) => {
                 let (value, function) = self.value();
                 self.execs[index].exec.node(host).set_function(function)?;
                 self.execs[index].nodes[place].work = Work::Host { value };
-                self.execs[index].owners.insert(value);
+                self.execs[index].owners[place] = [value].into();
             }
             _ => {}
         }
@@ -88,12 +90,16 @@ impl Program {
             && old.iter().zip(new).all(|(old, new)| old.before == new.before);
         match updated {
             Ok(()) if has_same_nodes => {
-                let owners = self.graphs[graph].owners();
-                for (old, new) in self.execs[exec].nodes.iter_mut().zip(&self.graphs[graph].nodes) {
+                let graph = &self.graphs[graph];
+                // A node that was destroyed since may have had the handle of another.
+                let is_paired = self.execs[exec].destroyed == graph.destroyed;
+                let owners = graph.nodes.iter().map(|node| node.work.owners());
+                self.execs[exec].owners = owners.map(|owners| if is_paired { owners } else { [].into() }).collect();
+                self.execs[exec].kept = if is_paired { graph.kept.clone() } else { graph.owners() };
+                for (old, new) in self.execs[exec].nodes.iter_mut().zip(&graph.nodes) {
                     (old.work, old.before) = (new.work.clone(), new.before.clone());
                 }
-                self.execs[exec].owners = owners;
-                self.execs[exec].removed = self.graphs[graph].removed;
+                self.execs[exec].removed = graph.removed;
             }
             // Another graph of the same shape: the model does not pair its nodes, so that the executable is
             // given up.

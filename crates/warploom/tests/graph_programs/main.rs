@@ -43,7 +43,7 @@ fn run(program: &[Choice], mode: Mode) -> TestResult {
 proptest! {
     #![proptest_config(ProptestConfig { cases: random_programs(1000), ..ProptestConfig::default() })]
 
-    /// S2.5, S2.6, S2.7, S2.9, S2.18, S2.23: the same edges, the same bytes and the same live owners as the
+    /// S2.5, S2.6, S2.7, S2.9, S2.18, S2.23, S2.27: the same edges, the same bytes and the same live owners as the
     /// model.
     #[test]
     fn graphs_keep_what_a_model_says(program in prop::collection::vec(any::<Choice>(), 1..64), seed in any::<u64>()) {

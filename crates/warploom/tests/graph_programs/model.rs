@@ -86,6 +86,8 @@ pub(crate) struct ModelGraph {
     /// The number of edges and nodes that were removed: a driver pairs nodes by the order of the calls that made
     /// and removed them and their edges.
     pub(crate) removed: u32,
+    /// The number of nodes that were destroyed.
+    pub(crate) destroyed: u32,
 }
 
 impl ModelGraph {
@@ -103,10 +105,20 @@ pub(crate) struct ModelExec {
     pub(crate) exec: GraphExec,
     /// The nodes of the definition, with their work here.
     pub(crate) nodes: Vec<ModelNode>,
-    /// Those of the definition when it was instantiated or updated, and of every change since.
-    pub(crate) owners: BTreeSet<OwnerId>,
-    /// The number that had been removed from the definition then.
+    /// The owners of each node.
+    pub(crate) owners: Vec<BTreeSet<OwnerId>>,
+    /// Owners of no node.
+    pub(crate) kept: BTreeSet<OwnerId>,
+    /// The number of edges and nodes that had been removed from the definition when it was instantiated or updated.
     pub(crate) removed: u32,
+    /// The number of nodes that had been destroyed in the definition when it was instantiated.
+    pub(crate) destroyed: u32,
+}
+
+impl ModelExec {
+    pub(crate) fn owners(&self) -> BTreeSet<OwnerId> {
+        self.owners.iter().flatten().chain(&self.kept).copied().collect()
+    }
 }
 
 /// A buffer of one value, or a value that is watched.

@@ -78,7 +78,7 @@ impl Program {
     pub(crate) fn create(&mut self) -> TestResult {
         if self.graphs.len() < GRAPHS {
             let graph = GraphDef::new(&self.context)?;
-            self.graphs.push(ModelGraph { graph, nodes: Vec::new(), kept: BTreeSet::new(), removed: 0 });
+            self.graphs.push(ModelGraph { graph, nodes: Vec::new(), kept: BTreeSet::new(), removed: 0, destroyed: 0 });
         }
         Ok(())
     }

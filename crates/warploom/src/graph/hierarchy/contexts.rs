@@ -7,7 +7,7 @@ use crate::{Context, Result};
 
 impl Locked<'_> {
     /// The context that a node runs in, if its owners tell, or if it was copied from a graph of another one.
-    pub(in crate::graph) fn context_of(&mut self, id: GraphId, node: RawNode) -> Option<Context> {
+    pub(in crate::graph) fn context_of(&self, id: GraphId, node: RawNode) -> Option<Context> {
         let kept = self.bundle(id, node).and_then(Bundle::context).cloned();
         kept.or_else(|| self.entry(id).contexts.get(&node).cloned())
     }

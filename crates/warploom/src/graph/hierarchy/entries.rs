@@ -6,7 +6,7 @@ use warploom_driver::sys::types::{CUgraph, CUgraph_st};
 
 use super::conditionals::{Conditional, ReadConditions};
 use crate::Context;
-use crate::graph::attachments::Attachments;
+use crate::graph::owners::Owners;
 use crate::graph::raw::{NodeMap, RawNode};
 use crate::handle::Handle;
 
@@ -65,10 +65,6 @@ impl Entries {
         self.lost.insert(Box::new(Entry::gone(0)))
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        self.list.iter_mut()
-    }
-
     /// The number of places, also those whose graphs are gone.
     #[cfg(test)]
     pub(super) fn places(&self) -> usize {
@@ -103,17 +99,13 @@ impl Entries {
 }
 
 /// One graph.
-// What every addition of a node looks at comes first, in one line of the cache.
-#[repr(C)]
 pub(in crate::graph) struct Entry {
     /// `None` for a graph that is destroyed.
     pub(in crate::graph) raw: Option<Handle<CUgraph_st>>,
     pub(super) destroyed: NodeMap<u64>,
     /// Of the ids that name it.
     generation: u32,
-    pub(in crate::graph) attachments: Attachments,
-    /// The number of nodes that were destroyed.
-    pub(super) deaths: u64,
+    pub(in crate::graph) owners: Owners,
     /// The graphs inside of a node, in their order.
     pub(in crate::graph) inside: NodeMap<Vec<GraphId>>,
     /// `true` while a stream is captured into it: then the driver destroys no node, and what the nodes use is
@@ -148,10 +140,9 @@ impl Entry {
         Entry {
             raw: None,
             generation,
-            attachments: Attachments::default(),
+            owners: Owners::default(),
             inside: NodeMap::default(),
             destroyed: NodeMap::default(),
-            deaths: 0,
             is_captured: false,
             unwanted: Vec::new(),
             uncopyable: NodeMap::default(),

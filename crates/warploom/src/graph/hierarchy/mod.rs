@@ -1,11 +1,11 @@
-//! Hierarchies: a root graph, the graphs inside of its nodes, and the attachments of all of them.
+//! Hierarchies: a root graph, the graphs inside of its nodes, and the owners of all nodes.
 //!
 //! A driver's graph must not be used by two threads at once, nor may a graph inside of it be, so that one
 //! lock guards all. The driver destroys the root, and with it everything below. A graph below that is destroyed
 //! with its node gives its place to the next one; handles to it are refused, since their ids have another generation.
 //!
-//! The driver may give the handle of a destroyed node to a new one. Each graph counts its destroyed nodes,
-//! and remembers at which count a handle was last destroyed. That number is part of a node's identity, so
+//! The driver may give the handle of a destroyed node to a new one. The hierarchy counts its destroyed nodes,
+//! and each graph remembers at which count a handle was last destroyed. That number is part of a node's identity, so
 //! that no old handle becomes a new node's. A graph none of whose nodes was destroyed looks nothing up.
 #![expect(unsafe_code, reason = "owns a raw graph")]
 
@@ -15,23 +15,24 @@ mod entries;
 #[cfg(test)]
 mod tests;
 
+use std::mem::{replace, take};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 
 use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::node::NodeId;
-use super::plain_copy::PlainCopy;
+use super::owners::{Owners, Prepared};
 use super::position::Dependency;
 use super::raw::RawNode;
 use super::{GraphError, Node};
-use crate::biased::{BiasedGuard, BiasedMutex};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Driver, Result, callback};
+use crate::{Context, Driver, Result, callback, reclaimer};
 use entries::{Entries, Entry};
 
 pub(super) use conditionals::Conditional;
@@ -42,7 +43,7 @@ pub(crate) struct Hierarchy {
     /// No other of the process ever has the number.
     number: u64,
     context: Context,
-    state: BiasedMutex<State>,
+    state: Mutex<State>,
     _mark: Mark,
 }
 
@@ -55,8 +56,8 @@ struct State {
     is_broken: bool,
     /// `true` if other code has a handle of a graph or node.
     is_exposed: bool,
-    /// The parameters of the next copy between two addresses.
-    plain_copy: PlainCopy,
+    /// The number of nodes that were destroyed.
+    deaths: u64,
 }
 
 // Methods of the state rather than of `Locked`: a guard whose address is never taken stays in registers.
@@ -98,9 +99,9 @@ impl Hierarchy {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
-        let (graphs, plain_copy) = (Entries::new(raw), PlainCopy::new());
-        let state = State { graphs, is_owned, is_broken: false, is_exposed: false, plain_copy };
-        Hierarchy { number, context: context.clone(), state: BiasedMutex::new(state), _mark: mark }
+        let graphs = Entries::new(raw);
+        let state = State { graphs, is_owned, is_broken: false, is_exposed: false, deaths: 0 };
+        Hierarchy { number, context: context.clone(), state: Mutex::new(state), _mark: mark }
     }
 
     #[inline]
@@ -120,37 +121,40 @@ impl Hierarchy {
 
     #[inline]
     pub(crate) fn lock(&self) -> Locked<'_> {
-        Locked { hierarchy: self, state: self.state.lock() }
+        Locked { hierarchy: self, state: self.state.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
     /// Destroys the root if it is owned; all handles are refused afterwards.
     pub(super) fn end(&self) -> Result<()> {
-        match self.take_root() {
-            // SAFETY: the graph belongs to this hierarchy, which gives it up.
-            Some(raw) => unsafe { destroy_graph(self.driver(), &raw) },
-            None => Ok(()),
+        let (raw, owners) = self.take_root();
+        // SAFETY: the graph belongs to this hierarchy, which gives it up.
+        let destroyed = raw.map_or(Ok(()), |raw| unsafe { destroy_graph(self.driver(), &raw) });
+        if !owners.is_empty() {
+            reclaimer::defer(owners);
         }
+        destroyed
     }
 
-    /// The root, if it is owned and still there; all handles are refused afterwards.
-    fn take_root(&self) -> Option<Handle<CUgraph_st>> {
+    /// The root, if it is owned and still there, and all owners; all handles are refused afterwards.
+    fn take_root(&self) -> (Option<Handle<CUgraph_st>>, Vec<Owners>) {
         let mut locked = self.lock();
+        let all = locked.from(GraphId::ROOT);
+        let mut owners: Vec<_> = all.into_iter().map(|id| take(&mut locked.entry_mut(id).owners)).collect();
+        owners.retain(|owners| !owners.is_empty());
         let raw = locked.entry_mut(GraphId::ROOT).raw.take();
-        let is_owned = std::mem::replace(&mut locked.state.is_owned, false) && !locked.state.is_broken;
+        let is_owned = replace(&mut locked.state.is_owned, false) && !locked.state.is_broken;
         locked.bury(GraphId::ROOT);
-        raw.filter(|_| is_owned)
+        (raw.filter(|_| is_owned), owners)
     }
 }
 
 impl Drop for Hierarchy {
     fn drop(&mut self) {
         if callback::is_running() {
-            let mark = std::mem::take(&mut self._mark);
-            if let Some(raw) = self.take_root() {
-                // SAFETY: the graph belongs to this hierarchy, which gives it up.
-                unsafe { DroppedGraph::defer(raw, &self.context, mark) };
-            }
-            return;
+            let mark = take(&mut self._mark);
+            let (raw, owners) = self.take_root();
+            // SAFETY: the graph belongs to this hierarchy, which gives it up.
+            return unsafe { DroppedGraph::defer(raw, &self.context, owners, mark) };
         }
         let ended = self.end();
         report(|| Subject::Graph { device: self.context.device().ordinal() }, ended);
@@ -160,7 +164,7 @@ impl Drop for Hierarchy {
 /// A hierarchy that no other thread uses.
 pub(crate) struct Locked<'h> {
     hierarchy: &'h Hierarchy,
-    state: BiasedGuard<'h, State>,
+    state: MutexGuard<'h, State>,
 }
 
 impl<'h> Locked<'h> {
@@ -179,10 +183,9 @@ impl<'h> Locked<'h> {
         self.hierarchy.driver()
     }
 
-    /// The parameters that a copy between two addresses is added with.
-    #[inline]
-    pub(super) fn plain_copy(&mut self) -> &mut PlainCopy {
-        &mut self.state.plain_copy
+    /// The number of nodes that were destroyed so far.
+    pub(super) fn deaths(&self) -> u64 {
+        self.state.deaths
     }
 
     /// The driver's handle of a graph, if it is not destroyed.
@@ -204,7 +207,7 @@ impl<'h> Locked<'h> {
     pub(super) fn end_capture(&mut self, id: GraphId) -> Result<()> {
         let entry = self.entry_mut(id);
         entry.is_captured = false;
-        std::mem::take(&mut entry.unwanted).into_iter().try_for_each(|node| self.take_back(id, node))
+        take(&mut entry.unwanted).into_iter().try_for_each(|node| self.take_back(id, node))
     }
 
     /// Takes back a node that was added just now, and to which no handle was given out. The driver destroys
@@ -292,12 +295,11 @@ impl<'h> Locked<'h> {
     }
 
     /// Records that other code has a handle of the hierarchy, and may copy its graphs from now on.
-    pub(super) fn expose(&mut self) {
-        if !std::mem::replace(&mut self.state.is_exposed, true) {
-            self.state.graphs.iter_mut().for_each(|entry| entry.attachments.expose());
-        }
+    pub(super) fn set_exposed(&mut self) {
+        self.state.is_exposed = true;
     }
 
+    #[inline]
     pub(super) fn is_exposed(&self) -> bool {
         self.state.is_exposed
     }
@@ -308,29 +310,31 @@ impl<'h> Locked<'h> {
     ///
     /// The node is alive, and no handle to it is used again.
     pub(super) unsafe fn destroy(&mut self, id: GraphId, node: RawNode) -> Result<()> {
-        let change = self.prepare_change(id, node, Bundle::default())?;
-        // SAFETY: the caller's promise.
-        if let Err(error) = unsafe { self.driver().cuGraphDestroyNode(node.raw()) } {
-            self.discard_change(id, change);
-            return Err(error.into());
-        }
+        // SAFETY: as the caller vouches.
+        unsafe { self.driver().cuGraphDestroyNode(node.raw()) }?;
         for inside in self.entry_mut(id).inside.remove(&node).unwrap_or_default() {
             self.bury(inside);
         }
+        self.state.deaths += 1;
+        let deaths = self.state.deaths;
         let entry = self.entry_mut(id);
-        entry.deaths += 1;
-        entry.destroyed.insert(node, entry.deaths);
+        entry.destroyed.insert(node, deaths);
         entry.uncopyable.remove(&node);
         entry.contexts.remove(&node);
         entry.unknown_children.remove(&node);
         self.forget_conditional(id, node);
-        self.publish(id, change)
+        self.publish(id, node, Bundle::default(), Prepared::default())
     }
 
     /// Records that a graph is gone, and all graphs below; the driver has released what they kept, or will.
     pub(super) fn bury(&mut self, id: GraphId) {
         self.forget_conditionals(id);
-        let inside = std::mem::take(&mut self.entry_mut(id).inside);
+        let entry = self.entry_mut(id);
+        let (inside, owners) = (take(&mut entry.inside), take(&mut entry.owners));
+        if !owners.is_empty() {
+            // Not dropped here: an owner's drop may come back to the graph, which is locked.
+            reclaimer::defer(owners);
+        }
         self.state.graphs.remove(id);
         for inside in inside.into_values().flatten() {
             self.bury(inside);
@@ -344,11 +348,7 @@ impl<'h> Locked<'h> {
 
     /// Adds a graph that the driver has made inside of a node.
     pub(super) fn add_inside(&mut self, id: GraphId, node: RawNode, raw: CUgraph) -> GraphId {
-        let mut entry = Entry::new(raw);
-        if self.state.is_exposed {
-            entry.attachments.expose();
-        }
-        let inside = self.state.graphs.add(entry);
+        let inside = self.state.graphs.add(Entry::new(raw));
         self.entry_mut(id).inside.entry(node).or_default().push(inside);
         inside
     }

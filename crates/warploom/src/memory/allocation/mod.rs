@@ -179,6 +179,11 @@ impl Allocation {
         if is_known { Ok(true) } else { self.managed.or_ask(|| asks_managed(self.context(), self.address)) }
     }
 
+    /// `true` if its end never waits on the host: it is freed in the order of the streams that used it, or by others.
+    pub(crate) fn is_freed_in_order(&self) -> bool {
+        !matches!(&self.owner, Owner::Synchronous { .. } | Owner::Other { keeps: Some(_), .. })
+    }
+
     /// The kind of the memory: its resource says it, or else the driver, which is asked once.
     pub(in crate::memory) fn kind(&self) -> Result<MemoryKind> {
         let is_managed = match &self.owner {
@@ -196,7 +201,7 @@ impl Allocation {
     }
 
     /// `true` if it is known to be memory of a device, and nothing else.
-    pub(in crate::memory) fn is_device(&self) -> bool {
+    pub(crate) fn is_device(&self) -> bool {
         match &self.owner {
             Owner::Ordered { resource, .. } => !self.is_pinned && !resource.is_managed(),
             Owner::Leased(lease) => !self.is_pinned && !lease.below().is_managed(),

@@ -1,43 +1,12 @@
 //! Launches of graphs that use memory which the host can borrow.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
-use crate::memory::{Access, AllocationRef};
+use crate::memory::GraphMemory;
+use crate::memory::graph_memory::Used;
 use crate::{MemoryError, Result, Stream};
 
-/// The allocations of a graph that the host can borrow. A graph that uses device memory only has none, and
-/// its launches cost nothing here.
-#[derive(Clone, Default)]
-pub(crate) struct HostUses {
-    all: Vec<(AllocationRef, Access)>,
-    /// The indices of the allocations, by their identities.
-    indices: BTreeMap<usize, usize>,
-}
-
-impl HostUses {
-    /// Adds memory that the graph uses, unless it is known to be device memory.
-    pub(crate) fn add(&mut self, held: &AllocationRef, access: Access) {
-        if held.is_device() {
-            return;
-        }
-        match self.indices.entry(held.identity()) {
-            Entry::Occupied(index) if access == Access::Write => self.all[*index.get()].1 = access,
-            Entry::Occupied(_) => {}
-            Entry::Vacant(index) => {
-                index.insert(self.all.len());
-                self.all.push((held.clone(), access));
-            }
-        }
-    }
-
-    /// `true` if the graph uses none.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// Begins a launch on a stream, before it is enqueued: from here on, host borrows wait for the stream.
+impl GraphMemory {
+    /// Begins a launch on a stream, before it is enqueued: from here on, host borrows wait for the stream. A graph
+    /// that uses device memory alone has none that the host can borrow, and its launches cost nothing here.
     ///
     /// Makes no heap allocation unless the memory meets the stream for the first time.
     ///
@@ -48,12 +17,13 @@ impl HostUses {
     #[inline]
     pub(crate) fn begin_launch<'a>(&'a self, stream: &'a Stream) -> Result<Launching<'a>> {
         let mut launching = Launching { begun: &[], stream };
-        for (index, (held, _)) in self.all.iter().enumerate() {
+        for (index, used) in self.all().iter().enumerate() {
+            let held = &used.allocation;
             if !held.host_borrows().begin_launch() {
                 let (address, bytes) = (held.address(), held.bytes());
                 return Err(MemoryError::HostBorrowed { address, bytes }.into());
             }
-            launching.begun = &self.all[..=index];
+            launching.begun = &self.all()[..=index];
             held.meet(stream)?;
         }
         Ok(launching)
@@ -62,7 +32,7 @@ impl HostUses {
 
 /// A launch that is being enqueued. Dropping it ends the enqueuing, also after a failure.
 pub(crate) struct Launching<'a> {
-    begun: &'a [(AllocationRef, Access)],
+    begun: &'a [Used],
     stream: &'a Stream,
 }
 
@@ -70,13 +40,13 @@ impl Launching<'_> {
     /// Records the accesses of the launch, which is enqueued.
     #[inline]
     pub(crate) fn enqueued(self) {
-        self.begun.iter().for_each(|(held, access)| held.did(self.stream, *access));
+        self.begun.iter().for_each(|used| used.allocation.did(self.stream, used.access()));
     }
 }
 
 impl Drop for Launching<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.begun.iter().for_each(|(held, _)| held.host_borrows().end_launch());
+        self.begun.iter().for_each(|used| used.allocation.host_borrows().end_launch());
     }
 }

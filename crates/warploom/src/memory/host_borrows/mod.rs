@@ -21,7 +21,6 @@ mod slice;
 mod tests;
 
 pub(in crate::memory) use borrow::HostBorrow;
-pub(crate) use launch::HostUses;
 pub use slice::{HostSlice, HostSliceMut};
 
 use std::sync::atomic::{AtomicU64, Ordering};
