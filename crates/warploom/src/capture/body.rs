@@ -16,7 +16,7 @@ use super::finish::{end, unwanted};
 use super::forgotten::{end_bodies, end_body};
 use super::{CaptureStream, Mode, Relaxed, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
-use crate::{CaptureStatus, GraphDef, Queue, Result, Stream};
+use crate::{CaptureStatus, GraphDef, Queue, Result, Stream, queue};
 
 /// The graph of a conditional node, which is filled by capturing a stream of its own, by adding nodes to its
 /// [definition](Body::definition), or by both. See [`CaptureStream::while_loop`].
@@ -198,6 +198,7 @@ impl<M: Mode> Deref for Body<'_, Capturing<M>> {
     }
 }
 
+impl<M: Mode> queue::sealed::Sealed for Body<'_, Capturing<M>> {}
 impl<M: Mode> Queue for Body<'_, Capturing<M>> {
     fn stream(&self) -> &Stream {
         self.state.stream.stream()

@@ -7,6 +7,7 @@ use warploom_driver::sys::types::CUresult;
 
 use super::CaptureStream;
 use crate::diagnostics::{Subject, report};
+use crate::queue::sealed;
 use crate::{Queue, Result, Stream};
 
 /// A branch of a capture on a stream of its own; see [`CaptureStream::fork`].
@@ -67,6 +68,7 @@ impl Deref for Fork<'_> {
     }
 }
 
+impl sealed::Sealed for Fork<'_> {}
 impl Queue for Fork<'_> {
     fn stream(&self) -> &Stream {
         self.stream.stream()

@@ -118,6 +118,7 @@ use std::sync::Arc;
 use self::finish::{end, unwanted};
 use self::forgotten::end_bodies;
 use crate::diagnostics::{Subject, report};
+use crate::queue::sealed;
 use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream, callback, reclaimer};
 
 /// A stream that is being captured. Dropping it ends the capture, and there is no graph.
@@ -262,6 +263,7 @@ impl<M: Mode> Deref for Capture<M> {
     }
 }
 
+impl<M: Mode> sealed::Sealed for Capture<M> {}
 impl<M: Mode> Queue for Capture<M> {
     fn stream(&self) -> &Stream {
         self.stream.stream()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::fork::Fork;
 use super::{RelaxedMode, Sequence};
+use crate::queue::sealed;
 use crate::{CaptureStatus, Queue, Result, Stream};
 
 /// A stream that takes part in a capture. [`Capture`](super::Capture), [`Fork`] and
@@ -102,6 +103,7 @@ impl CaptureStream {
     }
 }
 
+impl sealed::Sealed for CaptureStream {}
 impl Queue for CaptureStream {
     fn stream(&self) -> &Stream {
         &self.stream

@@ -263,7 +263,8 @@ impl GraphExec {
     /// # }
     /// ```
     pub fn run(&self, queue: &impl Queue) -> Completion<Event> {
-        Completion::new(self.launch(queue).and_then(|()| queue.stream().record()))
+        let stream = queue.stream();
+        Completion::new(self.launch(stream).and_then(|()| stream.record()))
     }
 
     /// Prepares the next launch on the device, in the order of `queue`, so that it need not.

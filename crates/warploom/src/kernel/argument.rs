@@ -34,8 +34,11 @@ pub trait ListArgument<'a>: Argument + private::Listed<'a> {}
 
 impl<'a, A: Argument + private::Listed<'a>> ListArgument<'a> for A {}
 
-/// An [`Argument`] for a [`Parameter`].
-pub trait Fits<P>: Argument {}
+/// An [`Argument`] for a [`Parameter`], of the same size: launches of a [`TypedKernel`](super::TypedKernel)
+/// rely on that.
+pub trait Fits<P>: Argument + private::Fitting<P> {}
+
+impl<P, A: Argument + private::Fitting<P>> Fits<P> for A {}
 
 pub(super) mod private {
     use super::Operand;
@@ -63,19 +66,22 @@ pub(super) mod private {
     }
 
     #[expect(unnameable_types, reason = "only this crate knows how things are passed")]
+    pub trait Fitting<P> {}
+
+    #[expect(unnameable_types, reason = "only this crate knows how things are passed")]
     pub trait Listed<'a> {
         /// The memory that the kernel gets, for as long as it is borrowed.
         fn into_operand(self) -> Option<Operand<'a>>;
     }
 }
-use private::{Listed, Passed, Sealed};
+use private::{Fitting, Listed, Passed, Sealed};
 
 impl<T: DeviceCopy> Sealed for T {}
 impl<T: DeviceCopy> Parameter for T {
     const SIZE: usize = size_of::<T>();
 }
 impl<T: DeviceCopy> Argument for T {}
-impl<T: DeviceCopy> Fits<T> for T {}
+impl<T: DeviceCopy> Fitting<T> for T {}
 impl<T: DeviceCopy> Passed for T {
     type Value = T;
 
@@ -101,7 +107,7 @@ impl Parameter for bool {
     const SIZE: usize = 1;
 }
 impl Argument for bool {}
-impl Fits<bool> for bool {}
+impl Fitting<bool> for bool {}
 impl Passed for bool {
     type Value = bool;
 
@@ -134,7 +140,7 @@ impl<T: DeviceCopy> Parameter for &mut [T] {
 macro_rules! memory {
     ($($of:ty => $parameter:ty, |$this:ident| $operand:expr;)*) => {$(
         impl<'a, T: DeviceCopy> Argument for $of {}
-        impl<'a, T: DeviceCopy> Fits<$parameter> for $of {}
+        impl<'a, T: DeviceCopy> Fitting<$parameter> for $of {}
         impl<'a, T: DeviceCopy> Listed<'a> for $of {
             fn into_operand(self) -> Option<Operand<'a>> {
                 Some(UsedMemory::from(self).into())
@@ -166,7 +172,7 @@ memory! {
 }
 
 impl Argument for &Condition {}
-impl Fits<u64> for &Condition {}
+impl Fitting<u64> for &Condition {}
 impl Passed for &Condition {
     type Value = u64;
     const IS_SCOPED: bool = true;
@@ -194,8 +200,8 @@ impl Listed<'_> for &Condition {
 macro_rules! graph_memory {
     ($($Memory:ty, |$this:ident| $hierarchy:expr;)*) => {$(
         impl<T: DeviceCopy> Argument for $Memory {}
-        impl<T: DeviceCopy> Fits<&[T]> for $Memory {}
-        impl<T: DeviceCopy> Fits<&mut [T]> for $Memory {}
+        impl<T: DeviceCopy> Fitting<&[T]> for $Memory {}
+        impl<T: DeviceCopy> Fitting<&mut [T]> for $Memory {}
         impl<T: DeviceCopy> Passed for $Memory {
             type Value = CUdeviceptr;
             const IS_SCOPED: bool = true;

@@ -69,8 +69,9 @@ impl DefaultResource {
         match self {
             DefaultResource::Pool(pool) => pool.allocate(len, queue),
             DefaultResource::Memory(memory) => {
-                memory.context().serves(queue.stream())?;
-                refuse_captured(|| memory.resource().name(), queue.stream())?;
+                let stream = queue.stream();
+                memory.context().serves(stream)?;
+                refuse_captured(|| memory.resource().name(), stream)?;
                 memory.allocate(len)
             }
         }

@@ -96,11 +96,12 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         resource: &impl OrderedResource,
         queue: &impl Queue,
     ) -> Result<PinnedBuffer<T>> {
-        check::<T>(address, len, resource.resource().is_pinned())?;
-        resource.resource().context().serves(queue.stream())?;
-        queue.stream().synchronize()?;
+        let (stream, resource) = (queue.stream(), resource.resource());
+        check::<T>(address, len, resource.is_pinned())?;
+        resource.context().serves(stream)?;
+        stream.synchronize()?;
         // SAFETY: the caller's promise is the one that is asked for.
-        let buffer = unsafe { Buffer::from_ordered(address, len, resource, queue) }?;
+        let buffer = unsafe { Buffer::from_ordered(address, len, &resource, stream) }?;
         Ok(PinnedBuffer::over(buffer))
     }
 
@@ -120,9 +121,10 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         len: usize,
         resource: &impl SynchronousResource,
     ) -> Result<PinnedBuffer<T>> {
-        check::<T>(address, len, resource.resource().is_pinned())?;
+        let resource = resource.resource();
+        check::<T>(address, len, resource.is_pinned())?;
         // SAFETY: the caller's promise is the one that is asked for.
-        let buffer = unsafe { Buffer::from_synchronous(address, len, resource) }?;
+        let buffer = unsafe { Buffer::from_synchronous(address, len, &resource) }?;
         Ok(PinnedBuffer::over(buffer))
     }
 }

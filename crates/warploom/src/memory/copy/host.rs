@@ -131,9 +131,10 @@ impl<T: DeviceCopy> Slice<'_, T> {
     pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
         same_length(self.len(), values.len())?;
         if self.size_in_bytes() >= STAGED_DOWNLOAD {
-            self.context().serves(queue.stream())?;
+            let stream = queue.stream();
+            self.context().serves(stream)?;
             // SAFETY: the slice has room for as many values, and is borrowed.
-            return unsafe { self.stage(values.as_mut_ptr(), queue.stream()) };
+            return unsafe { self.stage(values.as_mut_ptr(), stream) };
         }
         values.copy_from_slice(&self.download(queue)?);
         Ok(())

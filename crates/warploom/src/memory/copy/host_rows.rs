@@ -96,9 +96,10 @@ impl<T: DeviceCopy> Rows<'_, T> {
     pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
         same_length(self.grid.values(), values.len())?;
         if let Some(pieces) = pieces::<T>(&self.grid) {
-            self.context().serves(queue.stream())?;
+            let stream = queue.stream();
+            self.context().serves(stream)?;
             // SAFETY: the slice has room for as many values, and is borrowed.
-            return unsafe { self.stage(values.as_mut_ptr(), pieces, queue.stream()) };
+            return unsafe { self.stage(values.as_mut_ptr(), pieces, stream) };
         }
         values.copy_from_slice(&self.download(queue)?);
         Ok(())

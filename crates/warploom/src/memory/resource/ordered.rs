@@ -16,7 +16,8 @@ use crate::{Buffer, CaptureError, Context, Device, DeviceCopy, Queue, Result, St
 ///
 /// The caller may use `bytes` bytes from the address on, on every stream that waits for the given stream,
 /// until the address is given back; nothing else does. The memory belongs to [`StreamOrdered::context`]. The
-/// answers of [`StreamOrdered::is_pinned`] and [`StreamOrdered::is_managed`] are true.
+/// answers of [`StreamOrdered::is_pinned`] and [`StreamOrdered::is_managed`] are true, and they and the context
+/// are the same each time.
 pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
