@@ -157,7 +157,7 @@ struct Uncloneable(u32);
 
 impl Copy for Uncloneable {}
 
-#[expect(clippy::non_canonical_clone_impl, clippy::expl_impl_clone_on_copy, reason = "it lies")]
+#[expect(clippy::non_canonical_clone_impl, reason = "it lies")]
 impl Clone for Uncloneable {
     fn clone(&self) -> Self {
         panic!("nothing needs a clone")

@@ -56,6 +56,16 @@ pub enum MemoryError {
         padded: &'static str,
     },
 
+    /// The host was to write values with padding to memory that a cache gives to other buffers.
+    #[error(
+        "{padded} has padding, whose bytes the host would leave uninitialised in memory that a cache gives to other \
+         buffers; give each byte a field, or allocate without a cache"
+    )]
+    ReusedPadding {
+        /// The type with padding.
+        padded: &'static str,
+    },
+
     /// The driver cannot fill with the value. It fills with 1, 2, 4, 8, 12 or 16 bytes, none of them padding.
     #[error(
         "memory cannot be filled with a value of {size} bytes; only with 1, 2, 4, 8, 12 or 16 bytes, or bytes that \

@@ -6,7 +6,7 @@
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::allocation::Allocation;
-use super::resource::nonzero_size;
+use super::resource::{nonzero_size, refuse_padding};
 use crate::{Buffer, DeviceCopy, MemoryError, OrderedResource, PinnedBuffer, Queue, Result, SynchronousResource};
 
 impl<T: DeviceCopy> Buffer<T> {
@@ -84,8 +84,8 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     /// # Errors
     ///
     /// As [`Buffer::from_ordered`], [`MemoryError::NotPinned`] if the resource has other memory,
-    /// [`MemoryError::Cast`] if it is not aligned for the host, and the driver's error, which may be a
-    /// failure of work before. Then nothing is freed: the address is still the caller's.
+    /// [`MemoryError::Cast`] if it is not aligned for the host, [`MemoryError::ReusedPadding`] if it is a cache
+    /// and the values have padding, and the driver's error, which may be a failure of work before. Then nothing is freed: the address is still the caller's.
     ///
     /// # Safety
     ///
@@ -98,6 +98,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     ) -> Result<PinnedBuffer<T>> {
         let (stream, resource) = (queue.stream(), resource.resource());
         check::<T>(address, len, resource.is_pinned())?;
+        refuse_padding::<T>(resource.reuses_memory())?;
         resource.context().serves(stream)?;
         stream.synchronize()?;
         // SAFETY: the caller's promise is the one that is asked for.

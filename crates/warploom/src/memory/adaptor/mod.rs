@@ -56,6 +56,10 @@ macro_rules! adaptors {
                 self.below.is_managed()
             }
 
+            fn reuses_memory(&self) -> bool {
+                self.below.reuses_memory()
+            }
+
             fn is_annotated(&self) -> bool {
                 self.below.is_annotated()
             }

@@ -184,6 +184,15 @@ impl Allocation {
         !matches!(&self.owner, Owner::Synchronous { .. } | Owner::Other { keeps: Some(_), .. })
     }
 
+    /// `true` if it goes from one buffer to the next without a driver call.
+    pub(in crate::memory) fn reuses_memory(&self) -> bool {
+        match &self.owner {
+            Owner::Ordered { resource, .. } => resource.reuses_memory(),
+            Owner::Leased(_) => true,
+            Owner::Synchronous { .. } | Owner::Graph { .. } | Owner::Other { .. } => false,
+        }
+    }
+
     /// The kind of the memory: its resource says it, or else the driver, which is asked once.
     pub(in crate::memory) fn kind(&self) -> Result<MemoryKind> {
         let is_managed = match &self.owner {

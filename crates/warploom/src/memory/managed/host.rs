@@ -19,6 +19,7 @@ use super::ManagedBuffer;
 use crate::live_set::lock::Lock;
 use crate::memory::allocation::Allocation;
 use crate::memory::host_borrows::HostBorrow;
+use crate::memory::resource::refuse_padding;
 use crate::{DeviceAttribute, DeviceCopy, Driver, Error, HostSlice, HostSliceMut, ManagedError, MemoryError, Result};
 
 /// Pages are at least that large.
@@ -52,7 +53,8 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         // SAFETY: there are that many values, aligned, for as long as the buffer lives, and the host can read
         // them at any time. Whatever wrote them is done; to enqueue more, the buffer would have to be
         // borrowed mutably, and graphs that use it are not launched. The memory comes from outside the
-        // program, so that it has bytes, and any bytes are values (`DeviceCopy`).
+        // program, and the host writes no padding where a cache reuses it; so it has bytes, and any bytes are
+        // values (`DeviceCopy`).
         let values = unsafe { std::slice::from_raw_parts(start, self.len()) };
         Ok(HostSlice::new(values, borrow))
     }
@@ -63,9 +65,11 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// As [`ManagedBuffer::host`].
+    /// As [`ManagedBuffer::host`], and [`MemoryError::ReusedPadding`] if a cache has the memory and the values
+    /// have padding.
     pub fn host_mut(&mut self) -> Result<HostSliceMut<'_, T>> {
         let start = self.ready()?;
+        refuse_padding::<T>(self.allocation().reuses_memory())?;
         concurrent(self.context().driver())?;
         let borrow = HostBorrow::exclusive(self.allocation())?;
         steady(self.allocation());
@@ -101,13 +105,14 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// As [`ManagedBuffer::host`], but for [`ManagedError::HostAccessUnsupported`].
+    /// As [`ManagedBuffer::host_mut`], but for [`ManagedError::HostAccessUnsupported`].
     ///
     /// # Safety
     ///
     /// As [`ManagedBuffer::host_while_idle`].
     pub unsafe fn host_mut_while_idle(&mut self) -> Result<HostSliceMut<'_, T>> {
         let start = self.ready()?;
+        refuse_padding::<T>(self.allocation().reuses_memory())?;
         let borrow = HostBorrow::exclusive(self.allocation())?;
         self.context().synchronize()?;
         steady(self.allocation());

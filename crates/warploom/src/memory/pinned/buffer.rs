@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{NonNull, with_exposed_provenance_mut};
 
 use crate::memory::host_borrows::HostBorrow;
+use crate::memory::resource::refuse_padding;
 use crate::{Buffer, CastError, DeviceCopy, MemoryError, Result, SynchronousResource};
 
 /// Page-locked values that the host reads and writes, and no stream uses: it is a `[T]`.
@@ -84,9 +85,9 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
         // SAFETY: there are that many values at the address, aligned, for as long as the buffer lives; of no
-        // bytes, the address is not null. No
-        // stream uses them, and whoever writes them on the host has the buffer to itself. The memory comes
-        // from outside the program, so that it has bytes, and any bytes are values (`DeviceCopy`).
+        // bytes, the address is not null. No stream uses them, and to write them on the host takes the buffer
+        // alone. The memory comes from outside the program, and the host writes no padding where a cache
+        // reuses it; so it has bytes, and any bytes are values (`DeviceCopy`).
         unsafe { std::slice::from_raw_parts(self.start(), self.buffer.len()) }
     }
 
@@ -155,8 +156,8 @@ impl<T: DeviceCopy> Buffer<T> {
     /// # Errors
     ///
     /// [`MemoryError::NotPinned`] unless the memory is page-locked, [`MemoryError::Cast`] if it is not
-    /// aligned for the host, and the driver's error, which may be a failure of that work; then the buffer is
-    /// dropped.
+    /// aligned for the host, [`MemoryError::ReusedPadding`] if a cache has the memory and the values have
+    /// padding, and the driver's error, which may be a failure of that work; then the buffer is dropped.
     pub fn into_pinned(self) -> Result<PinnedBuffer<T>> {
         let allocation = self.allocation();
         if !allocation.is_pinned() {
@@ -166,6 +167,7 @@ impl<T: DeviceCopy> Buffer<T> {
         if !address.is_multiple_of(align as u64) {
             return Err(MemoryError::Cast { bytes, address, size, align }.into());
         }
+        refuse_padding::<T>(allocation.reuses_memory())?;
         // Counted first, so that no graph is launched between the wait and the borrow.
         let pinned = PinnedBuffer::over(self);
         pinned.buffer.allocation().settle()?;

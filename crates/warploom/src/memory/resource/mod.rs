@@ -17,13 +17,15 @@ mod any_ordered;
 mod ordered;
 mod synchronous;
 
+use std::any::type_name;
+
 pub(super) use any_ordered::AnyOrdered;
 pub use ordered::{OrderedResource, StreamOrdered};
 pub(super) use ordered::{allocate, refuse_captured};
 pub use synchronous::{Synchronous, SynchronousResource};
 
 use crate::memory::device_copy::bytes_of;
-use crate::{MemoryError, Result};
+use crate::{DeviceCopy, MemoryError, Result};
 
 /// The bytes of `len` values, if they can be allocated at all. For 0, no resource is asked.
 #[inline]
@@ -37,4 +39,13 @@ pub(super) fn nonzero_size<T>(len: usize) -> Result<usize> {
         0 => Err(MemoryError::EmptyBuffer.into()),
         bytes => Ok(bytes),
     }
+}
+
+/// Refuses to have the host write values with padding to memory that goes from one buffer to the next without
+/// a driver call: the next one would have uninitialised bytes.
+pub(super) fn refuse_padding<T: DeviceCopy>(reuses_memory: bool) -> Result<()> {
+    if T::HAS_PADDING && reuses_memory {
+        return Err(MemoryError::ReusedPadding { padded: type_name::<T>() }.into());
+    }
+    Ok(())
 }

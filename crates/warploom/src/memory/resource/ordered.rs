@@ -17,7 +17,9 @@ use crate::{Buffer, CaptureError, Context, Device, DeviceCopy, Queue, Result, St
 /// The caller may use `bytes` bytes from the address on, on every stream that waits for the given stream,
 /// until the address is given back; nothing else does. The memory belongs to [`StreamOrdered::context`]. The
 /// answers of [`StreamOrdered::is_pinned`] and [`StreamOrdered::is_managed`] are true, and they and the context
-/// are the same each time.
+/// are the same each time. Where the host can use the memory, its bytes are initialised, as a driver's are; a
+/// resource that keeps freed memory for later buffers itself answers `true` to
+/// [`StreamOrdered::reuses_memory`].
 pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
@@ -54,6 +56,13 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
 
     /// `true` if the memory is managed: the host and every device use it at the same address.
     fn is_managed(&self) -> bool {
+        false
+    }
+
+    /// `true` if memory goes from one buffer to the next without a call of the driver, as in a
+    /// [`Cached`](crate::Cached). The host then writes no values with
+    /// [padding](DeviceCopy::HAS_PADDING) to it: the next buffer would have uninitialised bytes.
+    fn reuses_memory(&self) -> bool {
         false
     }
 

@@ -15,7 +15,8 @@ use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result};
 /// The caller may use `bytes` bytes from the address on until it is given back; nothing else does. The memory
 /// belongs to [`Synchronous::context`]. The answers of [`Synchronous::free_waits_for_context`],
 /// [`Synchronous::outlives_context`], [`Synchronous::is_pinned`] and [`Synchronous::is_managed`] are true, and
-/// they and the context are the same each time.
+/// they and the context are the same each time. Where the host can use the memory, its bytes are initialised,
+/// as a driver's are.
 pub unsafe trait Synchronous: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;

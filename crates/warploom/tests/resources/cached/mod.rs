@@ -6,6 +6,7 @@ mod lifetimes;
 mod limits;
 mod misuse;
 mod model;
+mod padding;
 mod reuse;
 mod sweeps;
 mod trace;

@@ -292,6 +292,10 @@ unsafe impl StreamOrdered for CacheHandle {
         self.below.is_managed()
     }
 
+    fn reuses_memory(&self) -> bool {
+        true
+    }
+
     fn is_annotated(&self) -> bool {
         self.annotations.is_some() || self.below.is_annotated()
     }

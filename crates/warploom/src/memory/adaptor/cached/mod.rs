@@ -8,6 +8,11 @@
 //!
 //! A *segment* is memory of the resource below. It is split into *blocks*; free neighbours of one stream are
 //! coalesced. Each stream has a *lane*, its free blocks.
+//!
+//! A block goes from one buffer to the next without a driver call, so that padding which the host left
+//! uninitialised in page-locked or managed memory would be read as bytes of other values: the host gets no
+//! values with padding there to write. Bytes that a driver has copied or handed out are initialised to the
+//! compiler, wherever they came from, so that device memory and memory of pools need no such rule.
 #![expect(unsafe_code, reason = "hands out parts of memory that another resource answers for")]
 
 mod block_cache;
@@ -46,7 +51,8 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 ///
 /// A clone is another handle to the same cache. It ends with its last handle and buffer, and gives its memory
 /// back. Until its free memory is given back, it holds the streams that freed it. Advice on managed memory
-/// stays with memory that is reused.
+/// stays with memory that is reused. The host cannot write values with padding to page-locked or managed memory
+/// of a cache ([`MemoryError::ReusedPadding`](crate::MemoryError::ReusedPadding)).
 ///
 /// ```
 /// use warploom::{Cached, DevicePool, Driver};
