@@ -46,7 +46,9 @@ fn device_copy(input: &DeriveInput) -> Result<TokenStream, Error> {
         // SAFETY: the layout is C's or that of the one field, and any bytes are values of every field, which
         // is checked below.
         unsafe impl #implementation #warploom::DeviceCopy for #name #types #clause {
-            const HAS_PADDING: bool = ::core::mem::size_of::<Self>() != 0 #(+ ::core::mem::size_of::<#kinds>())*
+            // Only the trait itself is what it says: a program may have a crate `core` of its own.
+            const HAS_PADDING: bool = <Self as #warploom::DeviceCopy>::SIZE_OF
+                != 0 #(+ <#kinds as #warploom::DeviceCopy>::SIZE_OF)*
                 #(|| <#kinds as #warploom::DeviceCopy>::HAS_PADDING)*;
         }
 

@@ -91,6 +91,11 @@ pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {
     /// value cannot be repeated by [`fill`](crate::SliceMut::fill). The derive macro sets it; an
     /// implementation by hand may set it to `false`.
     const HAS_PADDING: bool = size_of::<Self>() != 0;
+
+    /// The size in bytes, for the derive macro. Code that the macro writes finds it whatever the program's
+    /// paths name, `::core` included; an implementation by hand leaves it alone.
+    #[doc(hidden)]
+    const SIZE_OF: usize = size_of::<Self>();
 }
 
 macro_rules! plain {
