@@ -3,23 +3,30 @@
 
 extern crate self as core;
 
+use warploom::{DeviceCopy, DevicePool, Error, MemoryError};
+use warploom_testkit::driver_tests;
+
+/// As `core::mem`.
 pub mod mem {
+    /// A lie.
     #[must_use]
     pub const fn size_of<T>() -> usize {
         0
     }
 }
 
-#[derive(Clone, Copy, warploom::DeviceCopy)]
+#[derive(Clone, Copy, DeviceCopy)]
 #[repr(C)]
-struct Padded {
-    first: u8,
-    second: u32,
-}
+struct Padded(u8, u32);
 
-#[test]
-fn padding_is_seen_whatever_core_is() {
-    assert!(<Padded as warploom::DeviceCopy>::HAS_PADDING);
-    let value = Padded { first: 1, second: 2 };
-    assert_eq!((value.first, value.second), (1, 2));
+driver_tests! {
+    fn padding_is_not_cast_to_bytes_whatever_core_is(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let padded = DevicePool::new(&context)?.upload(&[Padded(1, 2)], &stream)?;
+        let refused = padded.as_slice().cast::<u8>().map(drop);
+        assert!(matches!(refused, Err(Error::Memory(MemoryError::CastPadding { .. }))), "{refused:?}");
+        let values = padded.download(&stream)?;
+        assert_eq!((values[0].0, values[0].1), (1, 2));
+    }
 }
