@@ -1,8 +1,8 @@
 //! Discards of contents.
 
 use warploom::{
-    CopyError, Error, Function, Host, Location, ManagedBuffer, ManagedPool, discard_batch, discard_prefetch_batch,
-    driver,
+    Cached, CopyError, Error, Function, Host, Location, ManagedBuffer, ManagedPool, discard_batch,
+    discard_prefetch_batch, driver,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
 
@@ -41,6 +41,21 @@ driver_tests! {
         buffer.discard(&stream)?;
         buffer.host_mut()?[5] = 1;
         assert_eq!(buffer.host()?[5], 1);
+    }
+
+    /// The next buffer of a cache gets the memory without the driver, discarded as it is.
+    fn memory_discarded_in_a_cache_does_not_change_under_the_host(driver) {
+        let (context, stream, _memory) = setup(driver)?;
+        let cache = Cached::new(&ManagedPool::new(&context)?);
+        let mut buffer = ManagedBuffer::try_from(cache.upload(&vec![7_u8; LARGE], &stream)?)?;
+        buffer.discard(&stream)?;
+        let address = buffer.as_raw();
+        drop(buffer);
+        let next = ManagedBuffer::try_from(cache.allocate::<u8>(LARGE, &stream)?)?;
+        assert_eq!(next.as_raw(), address);
+        let host = next.host()?;
+        let seen = host.to_vec();
+        assert_eq!((&host[..], next.host()?.to_vec()), (&seen[..], seen.clone()));
     }
 
     /// S1.29: many with one call.

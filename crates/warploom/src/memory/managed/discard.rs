@@ -113,7 +113,9 @@ fn discard(ranges: &[ManagedRange<'_>], to: Option<&Locations>, stream: &Stream,
     checked.check_reached_by(stream)?;
     stream.refuse_captured(WHAT)?;
     let Some(mut batch) = checked.meet(stream)? else { return Ok(()) };
-    ranges.iter().for_each(|range| range.allocation.managed().note_discard());
+    for ManagedRange { allocation, .. } in ranges {
+        allocation.managed().note_discard(allocation.reuses_memory());
+    }
     let driver = stream.driver();
     let Batch { addresses, sizes, places, starts } = &mut batch;
     let (count, kinds) = (addresses.len(), places.len());

@@ -166,10 +166,11 @@ fn find_exclusive(driver: &Driver) -> Result<Option<u32>> {
 /// Gives discarded contents a fixed value.
 ///
 /// Discarded contents may differ at every read, until they are written. No reference exists yet: since the
-/// discard, which takes a mutable borrow, every access has come through here.
+/// discard, which takes a mutable borrow, every access has come through here. A cache may have got the memory
+/// from a buffer that was discarded.
 fn steady(allocation: &Allocation) {
     let _alone = Lock::of(with_exposed_provenance_mut::<u8>(allocation.address() as usize));
-    if !allocation.managed().take_discard() {
+    if !allocation.managed().take_discard(allocation.reuses_memory()) {
         return;
     }
     let (start, end) = (allocation.address(), allocation.address() + allocation.bytes() as CUdeviceptr);
