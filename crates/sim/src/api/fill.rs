@@ -7,10 +7,9 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUstream_st};
 
-use crate::api::copy::{Actor, Form, Memory, Named, ResolvedOperand, find, reaches};
+use crate::api::copy::{Form, Memory, ResolvedOperand, filled, reaches};
 use crate::ffi::Ptr;
 use crate::ffi::handle::ContextHandle;
-use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
@@ -81,7 +80,7 @@ fn operation(
     pattern: Pattern,
 ) -> Status<(MemoryOp, ResolvedOperand)> {
     let span = span(call, to, pattern)?;
-    let end = find(call, world, Actor::alone(device), (Named::Filled, to.start), span, Intent::Write)?;
+    let end = filled(call, world, device, to.start, span)?;
     if !reaches(world, context, &end) {
         let reason = format!("{:#x} is on another device, which the context has no access to", to.start);
         return Err(call.refuse(INVALID_VALUE, reason));

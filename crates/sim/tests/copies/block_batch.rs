@@ -32,7 +32,7 @@ fn operand(address: u64, row_length: usize, layer_height: usize) -> CUmemcpy3DOp
 }
 
 /// 2 layers of 4 rows of 32 bytes, in rows of 64.
-fn layers(to: u64, from: u64) -> CUDA_MEMCPY3D_BATCH_OP {
+pub(crate) fn layers(to: u64, from: u64) -> CUDA_MEMCPY3D_BATCH_OP {
     CUDA_MEMCPY3D_BATCH_OP {
         src: operand(from, 64, 4),
         dst: operand(to, 64, 4),

@@ -8,7 +8,7 @@ mod fill;
 mod linear;
 mod model;
 mod pools;
+mod reach;
 mod shared;
 mod support;
-mod two_pools;
 mod waiting;

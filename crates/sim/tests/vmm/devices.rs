@@ -31,11 +31,15 @@ fn a_peer_needs_access_of_its_own() -> TestResult {
     drop(first);
     let second = Primary::of(driver, 1)?;
     assert_eq!(granted(driver, mapped.address, device(1))?, 0);
+    answers!(driver.cuMemsetD8_v2(mapped.address, 5, 64), CUDA_ERROR_INVALID_VALUE);
+    assert_eq!(download(driver, mapped.address, 64), Ok(vec![4; 64]), "the owner copies");
+    assert_eq!(grant(driver, mapped.address, M, device(0), NONE), SUCCESS);
     assert_eq!(download(driver, mapped.address, 64), Err(INVALID));
     assert_eq!(grant(driver, mapped.address, M, device(1), READ), SUCCESS);
     assert_eq!(download(driver, mapped.address, 64), Ok(vec![4; 64]));
     assert_eq!(upload(driver, mapped.address, &[5; 64]), INVALID);
-    assert_eq!(granted(driver, mapped.address, device(0))?, u64::from(READ_WRITE), "each device has its own");
+    answers!(driver.cuMemsetD8_v2(mapped.address, 5, 64), CUDA_ERROR_INVALID_VALUE);
+    assert_eq!(granted(driver, mapped.address, device(0))?, u64::from(NONE), "each device has its own");
     drop(second);
     mapped.end(driver)
 }

@@ -4,7 +4,7 @@
 //! names both contexts, and the driver then finds another way where there is no access.
 
 use warploom::sys::types::CUresult;
-use warploom::{Buffer, DevicePool, Driver, LiveSet, Stream};
+use warploom::{Buffer, DevicePool, Driver, LiveSet, ManagedMemory, PinnedMemory, Stream, SynchronousResource};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, call, code_of, in_every_mode};
 
@@ -46,6 +46,36 @@ fn a_peer_copies_exactly_while_it_has_access() -> TestResult {
         let later = pool.upload(b"later", &stream)?;
         stream.synchronize()?;
         assert_eq!(fetch(driver, &later, &target, &other)?, copied(b"later"));
+        Ok(())
+    })
+}
+
+/// S0.28: memory that every device uses needs no grant at the other end, on a stream of any device and with any
+/// current one: the pool's owner can make the copy.
+#[test]
+fn a_copy_to_managed_or_page_locked_memory_needs_no_grant() -> TestResult {
+    in_every_mode(&Topology::preset("pcie-pair")?, 2, |_, driver| {
+        let (here, there) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
+        let (stream, far) = (here.stream()?, there.stream()?);
+        let sent = DevicePool::new(&there)?.upload(b"to whom it may concern", &far)?;
+        far.synchronize()?;
+        let mut managed = ManagedMemory::new(&here)?.allocate(sent.len())?;
+        let mut pinned = PinnedMemory::new(&here).allocate(sent.len())?;
+        for current in [&here, &there] {
+            let to = [managed.as_raw(), pinned.as_raw()];
+            current.scope(|| -> TestResult {
+                for to in to {
+                    call!(driver.cuMemcpyAsync(to, sent.as_raw(), sent.len(), stream.as_raw()))?;
+                }
+                Ok(())
+            })??;
+            stream.synchronize()?;
+            assert_eq!(managed.host()?, b"to whom it may concern");
+            assert_eq!(pinned.download(&stream)?, b"to whom it may concern");
+            managed.fill(0, &stream)?;
+            pinned.fill(0, &stream)?;
+            stream.synchronize()?;
+        }
         Ok(())
     })
 }

@@ -4,7 +4,7 @@
 use warploom_sys::types::CUresult;
 
 use crate::api::pool::AccessLevel;
-use crate::ffi::handle::{ContextHandle, PoolHandle};
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::host_memory::{Intent, is_own};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
@@ -44,68 +44,132 @@ pub(crate) enum Named {
     Any,
 }
 
-/// The devices whose access rights an operation needs.
-///
-/// A copy between two pools is made by the device of its stream or by the owner of its destination: one of
-/// them has to have access to both ends.
+/// An address as a call names it, and the bytes from there on.
 #[derive(Clone, Copy)]
-pub(crate) struct Actor {
-    /// The device of the stream, or of the context that the call names for this end.
-    device: u16,
-    /// Destination and source, where the owner of the destination may act, too.
-    ends: Option<[u64; 2]>,
+pub(crate) struct Range {
+    pub(crate) named: Named,
+    pub(crate) address: u64,
+    pub(crate) len: u64,
 }
 
-impl Actor {
-    /// A device that acts alone: of a fill, or of one end of a peer copy.
-    pub(crate) fn alone(device: u16) -> Self {
-        Self { device, ends: None }
+/// Memory that was found, and the allocation that it is in.
+struct Found<'a> {
+    operand: ResolvedOperand,
+    range: Range,
+    intent: Intent,
+    /// `None` for pageable memory, and for memory of a graph that a later launch backs.
+    allocation: Option<&'a Allocation>,
+}
+
+impl Found<'_> {
+    /// `true` if a device has the access to all of the range that its use needs.
+    fn admits(&self, world: &World, device: u16) -> bool {
+        let Some(allocation) = self.allocation else { return true };
+        match &allocation.backing {
+            // Memory of host pools is host memory to a copy; a device that fills it needs a grant.
+            Backing::Pool(block) if matches!(block.home, Home::Host(_)) && self.range.named != Named::Filled => true,
+            Backing::Pool(block) => world.pool_access(block.pool, device) != AccessLevel::None,
+            Backing::Graph(block) => block.device == device || block.peers.contains(&device),
+            Backing::Mapped(_) => {
+                let Range { address, len, .. } = self.range;
+                world.mapped_access(address, len, device, self.intent == Intent::Write).is_ok()
+            }
+            Backing::Device
+            | Backing::Imported(_)
+            | Backing::PageLocked(_)
+            | Backing::Registered { .. }
+            | Backing::Managed(_)
+            | Backing::Variable(_) => true,
+        }
     }
 
-    /// The actors of a copy on a stream of `device`.
-    pub(crate) fn copying(device: u16, to: u64, from: u64) -> Self {
-        Self { device, ends: Some([to, from]) }
-    }
-
-    fn reaches(self, world: &World, pool: PoolHandle) -> bool {
-        world.pool_access(pool, self.device) != AccessLevel::None || self.owner_reaches_both(world)
-    }
-
-    /// `true` if both ends are memory of pools, and the owner of the destination has access to both.
-    fn owner_reaches_both(self, world: &World) -> bool {
-        let block = |address| match &world.memory().containing(address)?.backing {
-            Backing::Pool(block) => Some((block.pool, block.home)),
-            _ => None,
-        };
-        let Some([to, from]) = self.ends else { return false };
-        let (Some((to, Home::Device(owner))), Some((from, _))) = (block(to), block(from)) else { return false };
-        [to, from].into_iter().all(|pool| world.pool_access(pool, owner) != AccessLevel::None)
+    /// The device that owns the memory.
+    fn owner(&self) -> Option<u16> {
+        match self.allocation?.side {
+            Side::Device(device) => Some(device),
+            Side::Host => None,
+        }
     }
 }
 
-/// The memory at an address, if the actor has the requested access to all of it.
-pub(crate) fn find(
+/// The ends of a copy, destination first, if the copy is allowed.
+///
+/// # Rule of access
+///
+/// One device that takes part in the copy must have access to both ends. The device of the stream (or of the
+/// node's context), the owner of either end, and the device of the current context take part.
+///
+/// | memory | devices with access, for a copy |
+/// |---|---|
+/// | of a pool | its owner, those that were granted the pool; all, if it is managed or the host's |
+/// | of a mapping | those that were given the right to read or to write; all, if the host was, for host memory |
+/// | of a graph | its device, and the peers of its node |
+/// | everything else: `cuMemAlloc`, variables, imported, managed, page-locked, pageable | all: without peer access, a copy of it is staged |
+///
+/// A copy between two contexts that the call names differs if they are of two devices: the device of each
+/// context needs access to its own end only, so that pool memory needs no grant.
+pub(super) fn ends(
     call: &Call<'_>,
     world: &World,
-    actor: Actor,
-    (named, address): (Named, u64),
-    len: u64,
-    intent: Intent,
-) -> Status<ResolvedOperand> {
-    let device = actor.device;
+    devices: [u16; 2],
+    to: Range,
+    from: Range,
+) -> Status<[ResolvedOperand; 2]> {
+    let to = find(call, world, to, Intent::Write)?;
+    let from = find(call, world, from, Intent::Read)?;
+    let has_both = |device: u16| to.admits(world, device) && from.admits(world, device);
+    let [to_device, from_device] = devices;
+    if to_device != from_device {
+        for (end, device) in [(&to, to_device), (&from, from_device)] {
+            if !end.admits(world, device) {
+                let address = end.range.address;
+                return Err(call.refuse(INVALID_VALUE, format!("device {device} has no access to {address:#x}")));
+            }
+        }
+    } else if !has_both(to_device) {
+        let current = thread::with_contexts(call.core().id, |stack| stack.last().copied());
+        let current = current.and_then(|context| world.contexts().get(context)).map(|context| context.device);
+        if ![to.owner(), from.owner(), current].into_iter().flatten().any(has_both) {
+            return Err(call.refuse(
+                INVALID_VALUE,
+                format!(
+                    "no device that takes part has access to both {:#x} and {:#x}: not device {to_device}, an owner \
+                     of either, or the current device",
+                    to.range.address, from.range.address
+                ),
+            ));
+        }
+    }
+    Ok([to.operand, from.operand])
+}
+
+/// The destination of a fill by a device, which needs access to it.
+pub(crate) fn filled(call: &Call<'_>, world: &World, device: u16, address: u64, len: u64) -> Status<ResolvedOperand> {
+    let found = find(call, world, Range { named: Named::Filled, address, len }, Intent::Write)?;
+    if !found.admits(world, device) {
+        return Err(call.refuse(INVALID_VALUE, format!("device {device} has no access to {address:#x}")));
+    }
+    Ok(found.operand)
+}
+
+/// The memory at an address, if all of the range is there and is of a kind that the call accepts.
+fn find<'a>(call: &Call<'_>, world: &'a World, range: Range, intent: Intent) -> Status<Found<'a>> {
+    let Range { named, address, len } = range;
     let refuse = |reason: String| -> CUresult { call.refuse(INVALID_VALUE, reason) };
     let outside = |reason: String| -> CUresult {
         call.found_outside(world, address, len, intent == Intent::Write);
         refuse(reason)
     };
     let Some(first) = world.memory().containing(address) else {
-        if let Some(place) = world.graphs().memory.place(address, len).filter(|_| call.feeds_graph()) {
-            return Ok(ResolvedOperand { place, memory: Memory::Device, owner: None, sync_memops: false });
-        }
-        return match named {
-            Named::Device | Named::Filled => Err(outside(format!("{address:#x} is in no allocation of the driver's"))),
-            Named::Any => pageable(address, len, intent).map_err(outside),
+        let later = world.graphs().memory.place(address, len).filter(|_| call.feeds_graph());
+        let operand = match (later, named) {
+            (Some(place), _) => ResolvedOperand { place, memory: Memory::Device, owner: None, sync_memops: false },
+            (None, Named::Any) => pageable(address, len, intent).map_err(outside)?,
+            (None, Named::Device | Named::Filled) => {
+                return Err(outside(format!("{address:#x} is in no allocation of the driver's")));
+            }
         };
+        return Ok(Found { operand, range, intent, allocation: None });
     };
     let end = world.memory().end_of_run(first, address.saturating_add(len));
     if len > end - address {
@@ -113,47 +177,30 @@ pub(crate) fn find(
         return Err(outside(format!("{len} bytes at {address:#x} do not fit the {there} that are left there")));
     }
     let memory = match &first.backing {
-        Backing::Device | Backing::Imported(_) => Memory::Device,
+        Backing::Device | Backing::Imported(_) | Backing::Graph(_) => Memory::Device,
         Backing::Variable(variable) if variable.managed.is_some() => Memory::Shared,
         Backing::Variable(_) => Memory::Device,
         Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Memory::Shared,
-        Backing::Pool(block) => {
-            // For a copy, memory of host pools is host memory: it needs no access rights, and is invalid as a
-            // device pointer.
-            let is_the_hosts = matches!(block.home, Home::Host(_));
-            if is_the_hosts && named == Named::Device {
-                return Err(refuse(format!(
-                    "{address:#x} is in a pool of the host, and so not what a device pointer is for"
-                )));
-            }
-            let needs_access = !is_the_hosts || named == Named::Filled;
-            if needs_access && !actor.reaches(world, block.pool) {
-                return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
-            }
-            located(first)
+        Backing::Pool(block) if matches!(block.home, Home::Host(_)) && named == Named::Device => {
+            return Err(refuse(format!(
+                "{address:#x} is in a pool of the host, and so not what a device pointer is for"
+            )));
         }
-        Backing::Graph(block) => {
-            if block.device != device && !block.peers.contains(&device) {
-                return Err(refuse(format!("{address:#x} is memory of a graph that device {device} has no access to")));
-            }
-            Memory::Device
-        }
-        Backing::Mapped(_) => {
-            if world.mapped_access(address, len, device, intent == Intent::Write).is_err() {
-                return Err(refuse(format!("{address:#x} is in a mapping that device {device} may not {intent:?}")));
-            }
-            let has_current = || thread::with_contexts(call.core().id, |stack| !stack.is_empty());
-            if named != Named::Filled && len > first.end() - address && !has_current() {
+        Backing::Mapped(_) if named != Named::Filled && len > first.end() - address => {
+            if !thread::has_context(call.core().id) {
                 return Err(refuse(format!(
                     "{len} bytes at {address:#x} are in several mappings, which a copy takes only where a context is current"
                 )));
             }
             located(first)
         }
+        Backing::Pool(_) | Backing::Mapped(_) => located(first),
     };
     // Opening memory of another process enabled the peer access that it needs.
     let owner = first.context.filter(|_| !matches!(first.backing, Backing::Imported(_)));
-    Ok(ResolvedOperand { place: first.place(address), memory, owner, sync_memops: first.sync_memops == Some(true) })
+    let operand =
+        ResolvedOperand { place: first.place(address), memory, owner, sync_memops: first.sync_memops == Some(true) };
+    Ok(Found { operand, range, intent, allocation: Some(first) })
 }
 
 /// Memory of pools and mappings, on a device or on the host.

@@ -9,12 +9,11 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUmemcpyAttributes, CUstream_st};
 
-use super::access::{Actor, Named, find};
+use super::access::{Named, Range, ends};
 use super::hint::{self, Order};
 use super::queued::Shape;
 use crate::api::stream::LEGACY;
 use crate::ffi::Ptr;
-use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{CAPTURE_UNSUPPORTED, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
@@ -86,9 +85,8 @@ fn line(
     }
     let device = world.queue(queue).owner.device;
     let bytes = bytes as u64;
-    let actor = Actor::copying(device, to, from);
-    let to = find(call, world, actor, (Named::Any, to), bytes, Intent::Write)?;
-    let from = find(call, world, actor, (Named::Any, from), bytes, Intent::Read)?;
+    let [to, from] = [to, from].map(|address| Range { named: Named::Any, address, len: bytes });
+    let [to, from] = ends(call, world, [device; 2], to, from)?;
     Ok(order.work(&to, &from, Shape::Line(bytes)))
 }
 

@@ -14,10 +14,9 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype, CUstream_st};
 
-use super::access::{Actor, Named, ResolvedOperand, find};
+use super::access::{Named, Range, ResolvedOperand, ends};
 use super::peer::{party, serialized};
 use super::queued::{Form, Shape, copy};
-use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Plain, Ptr};
 use crate::machine::call::Call;
@@ -76,6 +75,12 @@ impl Layout {
         let span = slices.checked_add(rows)?.checked_add(extent.width)?;
         start.1.checked_add(span)?;
         Some(Layout { start, pitch, slice, span })
+    }
+
+    /// The range that the copy accesses.
+    pub(super) fn range(&self) -> Range {
+        let (named, address) = self.start;
+        Range { named, address, len: self.span }
     }
 }
 
@@ -164,12 +169,7 @@ impl Descriptor {
     ) -> Status<(ResolvedOperand, ResolvedOperand, Shape)> {
         let Descriptor { to, from, extent } = self;
         let (to, from) = (to.layout(call, *extent)?, from.layout(call, *extent)?);
-        let actors = match devices {
-            [device, other] if device == other => [Actor::copying(device, to.start.1, from.start.1); 2],
-            devices => devices.map(Actor::alone),
-        };
-        let to_end = find(call, world, actors[0], to.start, to.span, Intent::Write)?;
-        let from_end = find(call, world, actors[1], from.start, from.span, Intent::Read)?;
+        let [to_end, from_end] = ends(call, world, devices, to.range(), from.range())?;
         let shape = shape(*extent, (&to_end, &to), (&from_end, &from));
         Ok((to_end, from_end, shape))
     }

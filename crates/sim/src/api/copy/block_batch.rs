@@ -9,13 +9,12 @@ use std::ffi::c_ulonglong;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY3D_BATCH_OP, CUstream_st};
 
-use super::access::{Actor, Named, find};
+use super::access::{Named, ends};
 use super::batch::{Culprit, enqueue, queue};
 use super::block::{Extent, Layout, shape};
 use super::hint::{self, Order};
 use super::operand::Operand;
 use crate::ffi::Ptr;
-use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
@@ -69,9 +68,7 @@ fn checked(call: &Call<'_>, world: &Guard<'_>, given: &CUDA_MEMCPY3D_BATCH_OP) -
 impl Checked {
     fn work(&self, call: &Call<'_>, world: &Guard<'_>, queue: QueueId) -> Status<Work> {
         let device = world.queue(queue).owner.device;
-        let actor = Actor::copying(device, self.to.start.1, self.from.start.1);
-        let to = find(call, world, actor, self.to.start, self.to.span, Intent::Write)?;
-        let from = find(call, world, actor, self.from.start, self.from.span, Intent::Read)?;
+        let [to, from] = ends(call, world, [device; 2], self.to.range(), self.from.range())?;
         let shape = shape(self.extent, (&to, &self.to), (&from, &self.from));
         Ok(self.order.work(&to, &from, shape))
     }

@@ -6,9 +6,8 @@ use std::ffi::c_void;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
-use super::access::{Actor, Named, find};
+use super::access::{Named, Range, ends};
 use super::queued::{Form, Shape, copy};
-use crate::ffi::host_memory::Intent;
 use crate::ffi::status::Status;
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
@@ -31,9 +30,8 @@ fn line(
         return Ok(());
     }
     let device = world.queue(queue).owner.device;
-    let actor = Actor::copying(device, to.1, from.1);
-    let to = find(call, world, actor, to, bytes, Intent::Write)?;
-    let from = find(call, world, actor, from, bytes, Intent::Read)?;
+    let [to, from] = [to, from].map(|(named, address)| Range { named, address, len: bytes });
+    let [to, from] = ends(call, world, [device; 2], to, from)?;
     copy(call, world, queue, form, (to, from), Shape::Line(bytes))
 }
 

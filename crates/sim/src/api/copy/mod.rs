@@ -23,7 +23,7 @@
 //! A copy of zero bytes accesses no memory, so its pointers are not checked.
 //!
 //! Memory of another device is copied directly with peer access, and through the host without; the result is
-//! the same. Pool memory and mappings are different: a device without access to them is refused.
+//! the same. Memory with access rights of its own is different: [`access::ends`] has the rule.
 
 mod access;
 mod batch;
@@ -35,7 +35,7 @@ mod operand;
 mod peer;
 mod queued;
 
-pub(crate) use access::{Actor, Memory, Named, ResolvedOperand, find, reaches};
+pub(crate) use access::{Memory, ResolvedOperand, filled, reaches};
 pub(crate) use batch::enqueue as enqueue_batch;
 pub(crate) use batch::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyWithAttributesAsync};
 pub(crate) use block::{

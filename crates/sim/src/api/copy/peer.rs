@@ -1,18 +1,16 @@
 //! Copies between contexts: cuMemcpyPeer and cuMemcpyPeerAsync.
 //!
-//! Access to each end is checked for the device of its own context. Without peer access the copy is staged
-//! through the host. A null context means the one that the copy runs in.
+//! Without peer access the copy is staged through the host. A null context means the one that the copy runs in.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUctx_st, CUdeviceptr, CUstream_st};
 
-use super::access::{Actor, Named, find};
+use super::access::{Named, Range, ends};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
-use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
@@ -88,8 +86,8 @@ fn line(
     if bytes == 0 {
         return Ok(());
     }
-    let to = find(call, world, Actor::alone(parties[0].device), (Named::Device, to.0), bytes, Intent::Write)?;
-    let from = find(call, world, Actor::alone(parties[1].device), (Named::Device, from.0), bytes, Intent::Read)?;
+    let [to, from] = [to.0, from.0].map(|address| Range { named: Named::Device, address, len: bytes });
+    let [to, from] = ends(call, world, parties.map(|party| party.device), to, from)?;
     if world.captures().hold(queue) {
         return Err(call.uncapturable(world, queue, "a copy between contexts"));
     }
