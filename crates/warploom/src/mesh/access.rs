@@ -20,12 +20,12 @@ impl Mesh {
         }
     }
 
-    /// The position of a context that takes part. One that was reset has its place until the mesh is
-    /// refreshed.
+    /// The position of a context that takes part. A primary context keeps its handle, and so its place, when it
+    /// is reset; another context of the device never gets that place.
     fn seat(&self, context: &Context) -> Result<usize> {
         let at = self.topology.position(&DeviceRef::from(context.device()))?;
         match &self.state().contexts[at] {
-            Some(seated) if seated == context || !seated.is_current_generation() => Ok(at),
+            Some(seated) if seated.as_raw() == context.as_raw() => Ok(at),
             _ => Err(PeerError::ContextUnavailable { device: context.device().ordinal() }.into()),
         }
     }

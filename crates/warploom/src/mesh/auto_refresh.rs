@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{Context, Error, Mesh, Result};
+use crate::PeerError;
 
 impl Mesh {
     /// Sets `true` to have the mesh [refreshed](Mesh::refresh) by the first copy that finds access missing
@@ -40,9 +41,13 @@ impl Mesh {
     #[cold]
     pub(super) fn refresh_after(&self, error: Error) -> Result<()> {
         let is_stale = |context: &Context| !context.is_current_generation();
-        if !self.is_auto_refreshed.load(Ordering::Relaxed) || !self.state().contexts.iter().flatten().any(is_stale) {
-            return Err(error);
+        let is_missing = matches!(error, Error::Peer(PeerError::NotEnabled { .. }));
+        if is_missing
+            && self.is_auto_refreshed.load(Ordering::Relaxed)
+            && self.state().contexts.iter().flatten().any(is_stale)
+        {
+            return self.refresh().map(drop);
         }
-        self.refresh().map(drop)
+        Err(error)
     }
 }

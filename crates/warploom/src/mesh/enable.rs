@@ -106,8 +106,8 @@ impl Mesh {
     }
 
     /// Enables missing access again: after a primary context was reset, by this crate or by others, its
-    /// device takes part with its new one. Pairs that have access are left alone. See also
-    /// [`Mesh::set_auto_refresh`].
+    /// device takes part with its new one. Pairs that have access are left alone: also those of contexts that
+    /// were created, which a reset does not end. See also [`Mesh::set_auto_refresh`].
     ///
     /// The driver is asked for the identity of each context.
     ///

@@ -16,10 +16,17 @@
 //! host.
 //!
 //! Access is a property of the driver's contexts and not of the mesh: it stays when the mesh is dropped,
-//! until [`Mesh::disable`] or the end of a context. It also ends when a primary context is reset; pairs
-//! without that device keep theirs, and [`Mesh::refresh`] enables missing access again, or the mesh does so
-//! itself at the next copy that needs it ([`Mesh::set_auto_refresh`]). The capabilities of a [`Topology`] are
-//! those of the hardware, which a reset does not change.
+//! until [`Mesh::disable`] or the end of a context. Pairs without the device of a context that ends keep theirs:
+//!
+//! | a context of the mesh | its place in the mesh | access from and to it |
+//! |---|---|---|
+//! | is the primary one, given back and retained again while others held it | the same | stays |
+//! | is the primary one, and was reset | the device's new primary context has it | ended; [`Mesh::refresh`] enables it again, or the next copy ([`Mesh::set_auto_refresh`]) |
+//! | was created, and the device's primary context was reset | the same | stays |
+//! | was replaced by another one that was created | none | none: copies are [`PeerError::ContextUnavailable`](crate::PeerError::ContextUnavailable) until a mesh is enabled with it |
+//!
+//! Access that the driver reports when it is to be enabled again counts as enabled by others. The capabilities
+//! of a [`Topology`] are those of the hardware, which a reset does not change.
 //!
 //! Every change is logged by `tracing`, with the target `warploom::mesh`: access that was enabled or disabled
 //! and contexts that were rebuilt at the level `info`, access that could not be enabled or disabled at

@@ -3,7 +3,8 @@
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    AccessLayer, Context, ContextError, DeviceMemory, Error, Function, Mesh, PeerError, PeerOutcome, Result,
+    AccessLayer, Context, ContextError, ContextOptions, DeviceMemory, Error, Function, Mesh, PeerError, PeerOutcome,
+    Result,
 };
 use warploom_testkit::{TestResult, budget, call};
 
@@ -93,6 +94,77 @@ fn a_refresh_that_fails_is_the_error_of_the_copy() -> TestResult {
     mesh.refresh()?;
     mesh.copy(&source, &mut arrived, &stream)?.synchronize()?;
     assert_eq!(arrived.download(&stream)?, [1, 2]);
+    Ok(())
+}
+
+/// S3.27: a reset gives the place of a primary context to the next primary context only. Another context of the
+/// device is refused, and not enabled by a mesh that refreshes itself.
+#[test]
+fn a_created_context_does_not_take_the_place_of_a_primary_one_that_was_reset() -> TestResult {
+    let site = Site::preset("pcie-pair")?;
+    let (mesh, far) = (site.mesh()?, site.driver.device(1)?);
+    let near = site.contexts[0].stream()?;
+    let source = DeviceMemory::new(&site.contexts[0]).upload(&[1_u8, 2], &near)?;
+    near.synchronize()?;
+    // SAFETY: nothing but the context was made on the device.
+    unsafe { far.reset_context() }?;
+    let created = far.create_context(ContextOptions::new())?;
+    let stream = created.stream()?;
+    let mut arrived = DeviceMemory::new(&created).allocate::<u8>(2)?;
+    let refused = Err(PeerError::ContextUnavailable { device: 1 }.into());
+    for is_automatic in [false, true] {
+        mesh.set_auto_refresh(is_automatic);
+        budget(&site.driver, &[], || assert_eq!(mesh.copy(&source, &mut arrived, &stream).map(drop), refused));
+    }
+    mesh.refresh()?;
+    assert_eq!(mesh.copy(&source, &mut arrived, &stream).map(drop), refused);
+
+    let renewed = far.context()?;
+    let mut primary = DeviceMemory::new(&renewed).allocate::<u8>(2)?;
+    mesh.copy(&source, &mut primary, &renewed.stream()?)?.synchronize()?;
+    let (other, report) = Mesh::enable(&site.topology, &[site.contexts[0].clone(), created])?;
+    assert_eq!(pairs_that_are(&report, &PeerOutcome::Enabled), [(0, 1), (1, 0)], "nothing came with the device");
+    other.copy(&source, &mut arrived, &stream)?.synchronize()?;
+    assert_eq!(arrived.download(&stream)?, [1, 2]);
+    Ok(())
+}
+
+/// S3.27: pairs of contexts that were created stay when the primary context of their device is reset.
+#[test]
+fn a_reset_leaves_pairs_of_created_contexts_alone() -> TestResult {
+    let site = Site::preset("pcie-pair")?;
+    let created = [0, 1].map(|ordinal| site.driver.device(ordinal)?.create_context(ContextOptions::new()));
+    let [near, far] = created;
+    let (near, far) = (near?, far?);
+    let (mesh, _) = Mesh::enable(&site.topology, &[near.clone(), far.clone()])?;
+    let (here, there) = (near.stream()?, far.stream()?);
+    let source = DeviceMemory::new(&near).upload(&[1_u8, 2], &here)?;
+    let mut arrived = DeviceMemory::new(&far).allocate::<u8>(2)?;
+    here.synchronize()?;
+    // SAFETY: nothing but the context was made in the primary context.
+    unsafe { site.driver.device(1)?.reset_context() }?;
+    assert!(mesh.is_enabled(0, 1)? && mesh.is_enabled(1, 0)?);
+    let report = budget(&site.driver, &[], || mesh.refresh())?;
+    assert_eq!(pairs_that_are(&report, &PeerOutcome::AlreadyEnabled), [(0, 1), (1, 0)]);
+    mesh.copy(&source, &mut arrived, &there)?.synchronize()?;
+    assert_eq!(arrived.download(&there)?, [1, 2]);
+    Ok(())
+}
+
+/// S3.27: access that the driver still has for the same primary context counts, and is not disabled here.
+#[test]
+fn access_that_is_there_after_a_reset_counts_as_that_of_others() -> TestResult {
+    let site = Site::preset("pcie-pair")?;
+    let (mesh, far) = (site.mesh()?, site.driver.device(1)?);
+    // SAFETY: nothing but the context was made on the device.
+    unsafe { far.reset_context() }?;
+    let contexts = [site.contexts[0].clone(), far.context()?];
+    Mesh::enable(&site.topology, &contexts)?;
+    let report = mesh.refresh()?;
+    assert_eq!(pairs_that_are(&report, &PeerOutcome::AlreadyEnabled), [(0, 1), (1, 0)]);
+    mesh.disable()?;
+    let (_, report) = Mesh::enable(&site.topology, &contexts)?;
+    assert_eq!(pairs_that_are(&report, &PeerOutcome::AlreadyEnabled), [(0, 1), (1, 0)]);
     Ok(())
 }
 
