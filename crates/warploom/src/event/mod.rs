@@ -107,17 +107,25 @@ impl<T: Timing> Event<T> {
     /// Takes note of the capture that it has been recorded in. A record while nothing is captured need not:
     /// the capture it was recorded in before is over.
     pub(crate) fn note_capture(&self, capture: Option<CaptureId>) {
-        self.capture.store(capture.map_or(0, CaptureId::number), Ordering::Relaxed);
+        self.last_capture().store(capture.map_or(0, CaptureId::number), Ordering::Relaxed);
+    }
+
+    fn last_capture(&self) -> &AtomicU64 {
+        self.shared.get().map_or(&self.capture, |shared| &shared.capture)
     }
 
     /// The capture that it was last recorded in, which may be over.
     pub(crate) fn capture(&self) -> u64 {
-        self.capture.load(Ordering::Relaxed)
+        self.last_capture().load(Ordering::Relaxed)
     }
 
     /// The event, to be kept by a graph.
     pub(crate) fn share(&self) -> Arc<SharedEvent> {
-        let share = || Arc::new(SharedEvent::new(Handle::new(self.as_raw()), self.flags, &self.context));
+        let share = || {
+            let shared = SharedEvent::new(Handle::new(self.as_raw()), self.flags, &self.context);
+            shared.capture.store(self.capture.load(Ordering::Relaxed), Ordering::Relaxed);
+            Arc::new(shared)
+        };
         Arc::clone(self.shared.get_or_init(share))
     }
 

@@ -1,13 +1,16 @@
 //! Event nodes: a graph records an event, or waits for one.
 #![expect(unsafe_code, reason = "adds raw nodes")]
 
+use std::sync::Arc;
+
 use warploom_driver::sys::types::CUevent;
 
 use super::Position;
 use super::bundle::{Bundle, Part, Retained};
+use super::hierarchy::Locked;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
-use crate::event::Timing;
+use crate::event::{SharedEvent, Timing};
 use crate::{Driver, Event, Result};
 
 /// A node that records an event, added by [`Position::record`].
@@ -27,6 +30,14 @@ typed_node!(WaitNode);
 /// The owner of an event node.
 pub(super) fn owner<T: Timing>(event: &Event<T>) -> Bundle {
     Bundle::of(Part::Event, Some(Retained::Value(event.share())))
+}
+
+/// The event that a bundle keeps.
+fn event_of(bundle: &Bundle) -> Option<Arc<SharedEvent>> {
+    bundle.retained(|part| part == Part::Event).find_map(|(_, retained)| match retained {
+        Retained::Value(event) => Arc::clone(event).downcast().ok(),
+        _ => None,
+    })
 }
 
 macro_rules! event_nodes {
@@ -58,11 +69,46 @@ macro_rules! event_nodes {
             ///
             /// [`GraphError::NodeDestroyed`](super::GraphError::NodeDestroyed), and the driver's error.
             pub fn event_raw(&self) -> Result<CUevent> {
-                let locked = self.node.lock();
+                self.raw_in(&self.node.lock())
+            }
+
+            fn raw_in(&self, locked: &Locked<'_>) -> Result<CUevent> {
                 let (node, mut event) = (locked.node(&self.node)?, std::ptr::null_mut());
                 // SAFETY: the node is alive and of the kind, and `event` is writable.
                 unsafe { locked.driver().$get(node, &raw mut event) }?;
                 Ok(event)
+            }
+
+            /// The event; `None` if the node was made by other code, or if the event has times and `T` is
+            /// [`Untimed`](crate::Untimed), or the other way round.
+            ///
+            /// It is the event that the node was given, in another value: recorded again, both mark the new
+            /// point.
+            ///
+            /// ```
+            /// use warploom::{Driver, GraphDef, Timed, Untimed};
+            ///
+            /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+            /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+            /// let context = driver.device(0)?.context()?;
+            /// let mut point = context.stream()?.record_timed()?;
+            /// let graph = GraphDef::new(&context)?;
+            /// let node = graph.entry().record(&mut point)?;
+            /// let found = node.event::<Timed>()?.ok_or("it is known")?;
+            /// assert_eq!((found.as_raw(), found.context()), (point.as_raw(), &context));
+            /// assert!(node.event::<Untimed>()?.is_none());
+            /// # Ok(())
+            /// # }
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// As for `event_raw`.
+            pub fn event<T: Timing>(&self) -> Result<Option<Event<T>>> {
+                let mut locked = self.node.lock();
+                let raw = self.raw_in(&locked)?;
+                let kept = locked.bundle(self.node.graph_id(), self.node.raw()).and_then(event_of);
+                Ok(kept.filter(|kept| kept.as_raw() == raw).and_then(SharedEvent::event))
             }
 
             /// Replaces the event. Executables keep the one that they have.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::event::Timing;
 use crate::kernel::NodeLaunch;
-use crate::{Arguments, DeviceCopy, Event, Kernel, Result, Shape, WordOperation};
+use crate::{Arguments, DeviceCopy, Event, Kernel, Result, RowsMut, Shape, WordOperation};
 
 /// A node of an executable, named by the node of the definition that it came from: [`GraphExec::node`].
 ///
@@ -216,8 +216,22 @@ impl ExecNode<'_, FillNode> {
     /// is as before.
     #[doc(alias = "cuGraphExecMemsetNodeSetParams")]
     pub fn set<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<()> {
+        self.replace(&Fill::linear(to.into(), &value)?)
+    }
+
+    /// Replaces memory and value of a node that fills rows. The driver refuses another number or length of rows,
+    /// and another distance between them.
+    ///
+    /// # Errors
+    ///
+    /// As [`ExecNode::<FillNode>::set`].
+    #[doc(alias = "cuGraphExecMemsetNodeSetParams")]
+    pub fn set_rows<T: DeviceCopy>(&self, to: RowsMut<'_, T>, value: T) -> Result<()> {
+        self.replace(&Fill::of_rows(to, &value)?)
+    }
+
+    fn replace(&self, fill: &Fill<'_>) -> Result<()> {
         let context = self.node.context();
-        let fill = Fill::linear(to.into(), &value)?;
         let (owners, params) = (fill.owners((self.node.graph(), context))?, &raw const fill.params);
         self.change(owners, |exec, node| {
             // SAFETY: both are alive, and no other thread uses them; the memory has as many elements, and is

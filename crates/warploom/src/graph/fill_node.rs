@@ -66,7 +66,7 @@ impl<'a> Fill<'a> {
     }
 
     /// Of all values of rows.
-    fn of_rows<T: DeviceCopy>(to: RowsMut<'a, T>, value: &T) -> Result<Fill<'a>> {
+    pub(super) fn of_rows<T: DeviceCopy>(to: RowsMut<'a, T>, value: &T) -> Result<Fill<'a>> {
         let (width, pitch, height) = (size_of_values::<T>(to.width())?, size_of_values::<T>(to.pitch())?, to.height());
         let to = Memory::held(memory::Operand::rows_mut(to), width);
         Fill::new(to, repeated(value)?, (width, height, pitch))
@@ -183,7 +183,37 @@ impl FillNode {
     /// As [`Position::fill`], and [`GraphError::NodeDestroyed`]. Then the node is as before.
     #[doc(alias = "cuGraphMemsetNodeSetParams")]
     pub fn set<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<()> {
-        let fill = Fill::linear(to.into(), &value)?;
+        self.replace(&Fill::linear(to.into(), &value)?)
+    }
+
+    /// Replaces memory and value by rows, all values of which are set; the gaps between them are left. Executables
+    /// keep what they have.
+    ///
+    /// ```
+    /// use warploom::{DevicePool, Driver, GraphDef};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let stream = context.stream()?;
+    /// let mut image = DevicePool::new(&context)?.zeroed::<u8>(2 * 4, &stream)?;
+    /// let graph = GraphDef::new(&context)?;
+    /// let node = graph.entry().fill(&mut image, 1)?;
+    /// node.set_rows(image.rows_mut(4, 3, 2)?, 7)?;
+    /// graph.instantiate()?.launch(&stream)?;
+    /// assert_eq!(image.download(&stream)?, [7, 7, 7, 0, 7, 7, 7, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`FillNode::set`].
+    pub fn set_rows<T: DeviceCopy>(&self, to: RowsMut<'_, T>, value: T) -> Result<()> {
+        self.replace(&Fill::of_rows(to, &value)?)
+    }
+
+    fn replace(&self, fill: &Fill<'_>) -> Result<()> {
         let owners = fill.owners((self.node.graph(), self.context()))?;
         let _current = self.context().current()?;
         self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &fill.params))
@@ -219,7 +249,7 @@ impl FillNode {
     /// # Errors
     ///
     /// [`GraphError::OtherSize`] for another size than the node fills, [`GraphError::Opaque`] for a node that
-    /// fills rows, and as [`FillNode::set`].
+    /// fills rows, whose memory [`FillNode::set_rows`] replaces, and as [`FillNode::set`].
     pub fn set_destination<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>) -> Result<()> {
         let to = to.into().into_memory();
         let given = size_of_values::<T>(to.len())?;

@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 use std::mem::zeroed;
 use std::ptr::null;
+use std::slice;
 
 use warploom_driver::sys::types::{
     CUDA_MEM_ALLOC_NODE_PARAMS, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation,
@@ -11,6 +12,7 @@ use warploom_driver::sys::types::{
 };
 
 use super::bundle::Bundle;
+use super::hierarchy::Locked;
 use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
 use super::position::Place;
 use super::{GraphError, Position};
@@ -61,12 +63,7 @@ impl<T: DeviceCopy> sealed::TypedNode for AllocNode<T> {
     const KIND: NodeKind = NodeKind::Alloc;
 
     fn over(node: Node) -> Result<AllocNode<T>> {
-        // SAFETY: all of it are numbers and pointers, for which 0 is a value.
-        let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { zeroed() };
-        let locked = node.lock();
-        // SAFETY: the node is alive and allocates memory, and `params` is writable.
-        unsafe { locked.driver().cuGraphMemAllocNodeGetParams(locked.node(&node)?, &raw mut params) }?;
-        drop(locked);
+        let params = params_of(&node.lock(), &node)?;
         let (bytes, address, size, align) = (params.bytesize, params.dptr, size_of::<T>(), align_of::<T>());
         if size == 0 || !bytes.is_multiple_of(size) || !address.is_multiple_of(align as CUdeviceptr) {
             return Err(MemoryError::Cast { bytes, address, size, align }.into());
@@ -100,6 +97,53 @@ impl<T: DeviceCopy> AllocNode<T> {
     pub fn size_in_bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
+
+    /// The other devices that may use the memory, as [`Position::allocate_for`] was given them.
+    ///
+    /// ```
+    /// use warploom::{Driver, GraphDef};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
+    /// let graph = GraphDef::new(&driver.device(0)?.context()?)?;
+    /// let memory = graph.entry().allocate_for::<f32>(1000, &driver.devices()?)?;
+    /// assert_eq!(memory.peers()?, [driver.device(1)?]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::NodeDestroyed`], and the driver's error.
+    #[doc(alias = "cuGraphMemAllocNodeGetParams")]
+    pub fn peers(&self) -> Result<Vec<Device>> {
+        let locked = self.node.lock();
+        let params = params_of(&locked, &self.node)?;
+        let access = match params.accessDescCount {
+            0 => &[],
+            // SAFETY: the driver has as many descriptors there for as long as the node lives, and nothing changes
+            // or destroys it while the graph is locked.
+            count => unsafe { slice::from_raw_parts(params.accessDescs, count) },
+        };
+        let owner = params.poolProps.location;
+        let is_peer = |location: &CUmemLocation| {
+            location.type_ == CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE
+                && (location.type_, location.id()) != (owner.type_, owner.id())
+        };
+        let peers: Vec<_> = access.iter().map(|description| description.location).filter(is_peer).collect();
+        drop(locked);
+        let driver = self.node.graph().driver();
+        peers.iter().map(|location| driver.device(location.id().cast_unsigned())).collect()
+    }
+}
+
+/// The parameters of an alloc node. The driver keeps the descriptors in them for as long as the node lives.
+fn params_of(locked: &Locked<'_>, node: &Node) -> Result<CUDA_MEM_ALLOC_NODE_PARAMS> {
+    // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+    let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { zeroed() };
+    // SAFETY: the node is alive and allocates memory, and `params` is writable.
+    unsafe { locked.driver().cuGraphMemAllocNodeGetParams(locked.node(node)?, &raw mut params) }?;
+    Ok(params)
 }
 
 /// A node that frees memory of the graph, added by [`Position::free`].

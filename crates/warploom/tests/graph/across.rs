@@ -1,5 +1,6 @@
 //! Graphs with memory and nodes of several devices.
 
+use warploom::graph::AllocNode;
 use warploom::leaks::Leaks;
 use warploom::{AccessLayer, DeviceMemory, DevicePool, GraphDef, LaunchConfig, LiveSet as _, ManagedMemory, PeerError};
 use warploom_sim::Mode;
@@ -33,6 +34,20 @@ fn copies_between_devices_are_checked_when_they_are_added() -> TestResult {
     drop(graph);
     assert!(stage.within_a_while(|| leaks.report().is_empty()), "{}", leaks.report());
     assert_sound(&machine);
+    Ok(())
+}
+
+/// GN-11: the peers of a graph's memory are read back, without its own device, also of a node that is found.
+#[test]
+fn the_peers_of_memory_of_a_graph_are_read_back() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("hgx-a100-4")?, Mode::Threads)?;
+    let graph = GraphDef::new(&driver.device(1)?.context()?)?;
+    let devices = driver.devices()?;
+    let own = graph.entry().allocate::<u32>(4)?;
+    assert_eq!(own.peers()?, []);
+    let shared = own.then().allocate_for::<u32>(4, &[devices[3].clone(), devices[1].clone(), devices[0].clone()])?;
+    assert_eq!(shared.peers()?, [devices[3].clone(), devices[0].clone()]);
+    assert_eq!(shared.node().downcast::<AllocNode<u8>>()?.peers()?, shared.peers()?);
     Ok(())
 }
 

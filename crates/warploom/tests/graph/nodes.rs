@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use warploom::graph::{DotFlags, EmptyNode, KernelNode, NodeKind};
-use warploom::{GraphError, LaunchConfig, LiveSet as _};
+use warploom::capture::Relaxed;
+use warploom::graph::{DotFlags, EmptyNode, KernelNode, NodeKind, RecordNode};
+use warploom::{CaptureError, Error, EventOptions, GraphError, LaunchConfig, LiveSet as _, Timed, Untimed};
 use warploom_sim::Mode;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -53,6 +54,68 @@ driver_tests! {
         let refused = unsafe { stage.graph.entry().kernel(&kernel, &overlapping, (1.0_f32, &x, &mut y, 4_u32)) };
         assert_eq!(refused.map(drop), Err(GraphError::Overlap.into()));
         assert_eq!(stage.graph.node_count()?, 2);
+    }
+
+    /// GN-15, X-2: the event of a node is read back as the one that it was given, also when no other value of it is
+    /// left, and of a node that is found.
+    fn the_event_of_a_node_is_read_back(driver) {
+        let Stage { graph, stream, context, .. } = Stage::new(driver)?;
+        let mut plain = stream.record_with(EventOptions::untimed().blocking_sync())?;
+        let mut timed = stream.record_timed()?;
+        let record = graph.entry().record(&mut plain)?;
+        let wait = graph.entry().wait(&timed)?;
+        let found = record.event::<Untimed>()?.ok_or("it is kept")?;
+        assert_eq!((found.as_raw(), found.context(), found.is_timed()), (plain.as_raw(), &context, false));
+        assert!(found.is_blocking_sync() && record.event::<Timed>()?.is_none());
+        assert!(wait.event::<Timed>()?.is_some_and(|event| event.as_raw() == timed.as_raw()));
+
+        let raw = plain.as_raw();
+        drop((found, plain));
+        let found = record.node().downcast::<RecordNode>()?.event::<Untimed>()?.ok_or("the graph keeps it")?;
+        graph.instantiate()?.launch(&stream)?;
+        stream.wait(&found)?;
+        found.synchronize()?;
+        assert_eq!((found.as_raw(), record.event_raw()?), (raw, raw));
+        record.set_event(&mut timed)?;
+        assert!(record.event::<Untimed>()?.is_none());
+        assert!(record.event::<Timed>()?.is_some_and(|event| event.as_raw() == timed.as_raw()));
+        wait.node().clone().destroy()?;
+        assert_eq!(wait.event::<Timed>().map(drop), Err(GraphError::NodeDestroyed.into()));
+    }
+
+    /// GN-15: every value of an event knows the capture that one of them was recorded in, and a call that would
+    /// spoil it is refused.
+    fn an_event_that_is_read_back_knows_its_capture(driver) {
+        let Stage { graph, stream, .. } = Stage::new(driver)?;
+        let mut event = stream.record()?;
+        let found = graph.entry().record(&mut event)?.event::<Untimed>()?.ok_or("it is kept")?;
+        let capture = stream.capture(Relaxed)?;
+        stream.record_into(&mut event)?;
+        assert_eq!(found.is_complete(), Err(CaptureError::CapturedEvent.into()));
+        capture.end()?;
+        stream.record_into(&mut event)?;
+        found.synchronize()?;
+    }
+
+    /// GN-10, GX-6: memory and value of a node that fills rows are replaced, in the definition and in an
+    /// executable.
+    fn rows_of_a_fill_are_replaced(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut first, mut second) = (stage.zeroed(8)?, stage.zeroed(12)?);
+        let node = stage.graph.entry().fill(&mut second, 5)?;
+        node.set_rows(first.rows_mut(4, 2, 2)?, 6)?;
+        let parameters = node.parameters()?;
+        assert_eq!((parameters.width, parameters.height, parameters.pitch), (2, 2, 16));
+        assert!(matches!(node.set_rows(first.rows_mut(4, 0, 2)?, 6), Err(Error::Graph(GraphError::NoBytes))));
+        let exec = stage.graph.instantiate()?;
+        exec.launch(&stage.stream)?;
+        assert_eq!(first.download(&stage.stream)?, [6, 6, 0, 0, 6, 6, 0, 0]);
+        exec.node(&node).set_rows(second.slice_mut(2..)?.rows_mut(4, 2, 2)?, 7)?;
+        exec.launch(&stage.stream)?;
+        assert_eq!(second.download(&stage.stream)?, [0, 0, 7, 7, 0, 0, 7, 7, 0, 0, 0, 0]);
+        assert!(exec.node(&node).set_rows(first.rows_mut(4, 3, 2)?, 8).is_err(), "the driver refuses another shape");
+        exec.launch(&stage.stream)?;
+        assert_eq!(first.download(&stage.stream)?, [6, 6, 0, 0, 6, 6, 0, 0]);
     }
 
     /// The DOT text of a graph is had as a file and as text.
