@@ -58,6 +58,12 @@ impl<T: DeviceCopy> Buffer<T> {
         }
     }
 
+    /// `true` if it is a buffer of another process, made by [`Buffer::import`].
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.allocation().ordered_resource(), Some(AnyOrdered::Imported(_)))
+    }
+
     /// A buffer of another process, at an address of this process's own. Dropped, it is freed here in the
     /// order of `queue`; the exporter's buffer stays.
     ///

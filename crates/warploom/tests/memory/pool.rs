@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use warploom::prelude::*;
-use warploom::{Buffer, Cached, DeviceMemory, DevicePool, Function, MemoryKind};
+use warploom::{Buffer, Cached, DeviceMemory, DevicePool, Function, MemoryKind, PoolOptions};
 use warploom_testkit::{budget, driver_tests};
 
 driver_tests! {
@@ -76,6 +76,16 @@ driver_tests! {
         let all = HashSet::from([first.clone(), second, shared.clone(), first.clone(), DevicePool::default_of(&context)?]);
         assert_eq!(all.len(), 3);
         assert_eq!((first.is_owned(), shared.is_owned()), (true, false));
+    }
+
+    /// MR-7: a pool that other processes can import has an identity; others, and those of the driver, have none.
+    fn a_pool_that_can_be_shared_has_an_identity(driver) {
+        let context = driver.device(0)?.context()?;
+        let shareable = || DevicePool::with(&context, PoolOptions::new().shareable());
+        let (first, second) = (shareable()?, shareable()?);
+        assert_eq!(first.uuid(), Some(first.export()?.uuid()));
+        assert_ne!(first.uuid(), second.uuid());
+        assert_eq!((DevicePool::new(&context)?.uuid(), DevicePool::default_of(&context)?.uuid()), (None, None));
     }
 
     /// BUF-7: the resource of a buffer is the one that gets the memory back.

@@ -19,7 +19,7 @@ pub(crate) fn double(driver: &below::driver::Driver, parent: &Channel) -> TestRe
     let pool = receive_pool(parent, &context)?;
     let descriptor = receive_descriptor(parent)?;
     let mut buffer = import(&pool, &descriptor, &stream)?;
-    assert_eq!((buffer.len(), buffer.context()), (1000, &context));
+    assert_eq!((buffer.len(), buffer.context(), buffer.is_mapped()), (1000, &context, true)); // BUF-12
     assert_eq!(buffer.download(&stream)?, numbers());
     let report = leaks.report();
     assert_eq!(report.count(|kind| kind == Kind::Memory { resource: "ImportedPool" }), 1, "{report}");
@@ -94,6 +94,7 @@ driver_tests! {
         let (stream, pool) = (context.stream()?, shareable(&context)?);
         let buffer = pool.upload(&numbers(), &stream)?;
         stream.synchronize()?;
+        assert!(!buffer.is_mapped());
         let child = start(driver, "double")?;
         send(child.channel(), &pool, &buffer)?;
         child.channel().wait()?;

@@ -157,6 +157,26 @@ impl DevicePool {
         another_handle(&self.shared, "a DevicePool")
     }
 
+    /// The identity by which other processes know it; `None` unless it was made with
+    /// [`PoolOptions::shareable`](crate::PoolOptions::shareable). No driver call.
+    ///
+    /// ```
+    /// use warploom::{DevicePool, Driver, PoolOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let pool = DevicePool::with(&context, PoolOptions::new().shareable())?;
+    /// assert_eq!(pool.uuid(), Some(pool.export()?.uuid()));
+    /// assert_eq!(DevicePool::new(&context)?.uuid(), None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn uuid(&self) -> Option<Uuid> {
+        self.shared.handle().map(PoolHandle::uuid)
+    }
+
     /// Imports a pool of another process, for buffers of it to be [imported](crate::Buffer::import) in this
     /// context. A pool that is imported already is returned again, without a driver call.
     ///
@@ -184,6 +204,12 @@ impl PinnedPool {
     #[doc(alias = "cuMemPoolExportToShareableHandle")]
     pub fn export(&self) -> Result<PoolHandle> {
         another_handle(&self.shared, "a PinnedPool")
+    }
+
+    /// The identity by which other processes know it; see [`DevicePool::uuid`].
+    #[must_use]
+    pub fn uuid(&self) -> Option<Uuid> {
+        self.shared.handle().map(PoolHandle::uuid)
     }
 
     /// Imports a pool of another process, for the context's device to use; see [`DevicePool::import`].
