@@ -21,8 +21,7 @@ pub enum DefaultResource {
 impl Context {
     /// The device's current pool, or plain memory on a device without pools.
     ///
-    /// Nothing is kept: each call asks the driver. Another default is a value of the program's own, or a pool
-    /// that other code has made current.
+    /// Nothing is kept: each call asks the driver. Another default is a value of the program's own.
     ///
     /// ```
     /// use warploom::{DefaultResource, Driver};
@@ -40,7 +39,9 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// The driver's error.
+    /// [`MemoryError::Untracked`](crate::MemoryError::Untracked) if other code has made a pool of its own
+    /// current, which [`DevicePool::current_untracked`] takes for a [`DefaultResource::Pool`]; and the
+    /// driver's error.
     #[doc(alias = "cuDeviceGetMemPool")]
     pub fn default_resource(&self) -> Result<DefaultResource> {
         if self.device().attribute(DeviceAttribute::MemoryPoolsSupported)? == 0 {

@@ -142,6 +142,18 @@ pub enum MemoryError {
         device: u32,
     },
 
+    /// The current pool was made by other code, which may destroy it, or for another context.
+    #[error(
+        "the current pool of {of} of device {device} is neither the driver's own nor one that was made here for this \
+         context; make a pool, take default_of, or take this one with current_untracked and keep it alive"
+    )]
+    Untracked {
+        /// The kind of memory.
+        of: &'static str,
+        /// The device.
+        device: u32,
+    },
+
     /// Rows that would overlap.
     #[error("rows of {width} values overlap at a pitch of {pitch}; a row is at most as wide as the pitch")]
     RowTooWide {

@@ -12,7 +12,11 @@ driver_tests! {
     fn the_default_resource_is_the_pool_that_is_current(driver) {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
-        let calls = [(Function::cuDeviceGetAttribute, 1), (Function::cuDeviceGetMemPool, 1)];
+        let calls = [
+            (Function::cuDeviceGetAttribute, 1),
+            (Function::cuDeviceGetMemPool, 1),
+            (Function::cuDeviceGetDefaultMemPool, 1),
+        ];
         let resource = budget(driver, &calls, || context.default_resource())?;
         let DefaultResource::Pool(pool) = &resource else { panic!("{resource:?}") };
         assert_eq!(pool.as_raw(), DevicePool::default_of(&context)?.as_raw());

@@ -3,6 +3,7 @@
 mod adaptors;
 mod cached;
 mod contract;
+mod current_pools;
 mod default;
 mod found_pools;
 mod free_after;

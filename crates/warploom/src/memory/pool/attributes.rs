@@ -42,7 +42,7 @@ macro_rules! pool_attributes {
             }
 
             /// `true` if it was made here and ends with its last value; `false` for a pool that the driver
-            /// has for a location (`default_of`, `current`), which other code uses, too.
+            /// has for a location (`default_of`) and for one that other code has made (`current_untracked`).
             #[must_use]
             pub fn is_owned(&self) -> bool {
                 self.shared.is_owned()

@@ -1,10 +1,7 @@
 //! `DevicePool`: stream-ordered allocation of device memory.
-#![expect(unsafe_code, reason = "asks the driver for raw pools")]
+#![expect(unsafe_code, reason = "trusts a pool of other code to stay alive")]
 
-use std::ptr::null_mut;
 use std::sync::Arc;
-
-use warploom_driver::sys::types::CUmemoryPool;
 
 use super::driver_pool::{DriverPool, PoolMemory};
 use crate::memory::resource::OrderedResource;
@@ -69,7 +66,7 @@ impl DevicePool {
     #[doc(alias = "cuMemPoolCreate")]
     pub fn with(context: &Context, options: PoolOptions) -> Result<DevicePool> {
         let place = Location::from(context.device()).to_raw();
-        Ok(DevicePool { shared: Arc::new(DriverPool::new(context, PoolMemory::Device, place, options)?) })
+        Ok(DevicePool { shared: DriverPool::new(context, PoolMemory::Device, place, options)? })
     }
 
     /// The pool that the context's device has from the start. It is not made by this and does not end with
@@ -80,35 +77,40 @@ impl DevicePool {
     /// The driver's error; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
     #[doc(alias = "cuDeviceGetDefaultMemPool")]
     pub fn default_of(context: &Context) -> Result<DevicePool> {
-        let mut raw = null_mut();
-        // SAFETY: `raw` is writable.
-        unsafe { context.driver().cuDeviceGetDefaultMemPool(&raw mut raw, context.device().as_raw()) }?;
-        // SAFETY: the driver has this pool from the start, or its owner keeps it current.
-        Ok(unsafe { DevicePool::borrowed(raw, context) })
+        let place = Location::from(context.device()).to_raw();
+        Ok(DevicePool { shared: DriverPool::default_of(context, PoolMemory::Device, place)? })
     }
 
     /// The pool that the context's device allocates from now where none is named: the default one, unless
-    /// another was made current by calling the driver; then its owner must keep it alive. It does not end
-    /// with this value.
+    /// another was made current by calling the driver.
+    ///
+    /// A pool that was made here is shared: it stays until this value ends, too.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::Untracked`](crate::MemoryError::Untracked) for a pool that other code has made, or that
+    /// was made for another context: see [`DevicePool::current_untracked`]. The driver's error;
+    /// `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
+    #[doc(alias = "cuDeviceGetMemPool")]
+    pub fn current(context: &Context) -> Result<DevicePool> {
+        let place = Location::from(context.device()).to_raw();
+        Ok(DevicePool { shared: DriverPool::current(context, PoolMemory::Device, place)? })
+    }
+
+    /// The pool that the context's device allocates from now where none is named, whichever code has made it.
+    /// It does not end with this value.
     ///
     /// # Errors
     ///
     /// The driver's error; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
-    #[doc(alias = "cuDeviceGetMemPool")]
-    pub fn current(context: &Context) -> Result<DevicePool> {
-        let mut raw = null_mut();
-        // SAFETY: `raw` is writable.
-        unsafe { context.driver().cuDeviceGetMemPool(&raw mut raw, context.device().as_raw()) }?;
-        // SAFETY: the driver has this pool from the start, or its owner keeps it current.
-        Ok(unsafe { DevicePool::borrowed(raw, context) })
-    }
-
+    ///
     /// # Safety
     ///
-    /// It is a pool of memory of the context's device that lives at least as long as this value.
-    unsafe fn borrowed(raw: CUmemoryPool, context: &Context) -> DevicePool {
-        // SAFETY: the caller vouches for the pool.
-        DevicePool { shared: Arc::new(unsafe { DriverPool::borrowed(raw, context, PoolMemory::Device) }) }
+    /// The pool is not destroyed before the last handle to it and the last buffer from it have been dropped.
+    pub unsafe fn current_untracked(context: &Context) -> Result<DevicePool> {
+        let place = Location::from(context.device()).to_raw();
+        // SAFETY: the caller vouches for the pool's life.
+        Ok(DevicePool { shared: unsafe { DriverPool::current_untracked(context, PoolMemory::Device, place) }? })
     }
 
     /// The other devices that may use its memory: a live set, made without a driver call.

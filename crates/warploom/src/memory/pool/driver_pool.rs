@@ -1,4 +1,4 @@
-//! The driver's memory pools, created or found.
+//! The driver's memory pools.
 #![expect(unsafe_code, reason = "owns a raw pool")]
 
 use std::ptr::null_mut;
@@ -12,6 +12,7 @@ use warploom_driver::sys::types::{
 use warploom_driver::sys::types::{CUmemAllocationHandleType, CUresult};
 
 use super::access_cache::AccessCache;
+use super::found;
 use crate::capture::{self, RelaxedMode};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -51,21 +52,21 @@ pub(in crate::memory) enum PoolMemory {
 }
 
 impl PoolMemory {
-    fn allocation_type(self) -> CUmemAllocationType {
+    /// Its name in errors.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            PoolMemory::Device => "device memory",
+            PoolMemory::Pinned => "page-locked memory",
+            PoolMemory::Managed => "managed memory",
+        }
+    }
+
+    pub(super) fn allocation_type(self) -> CUmemAllocationType {
         match self {
             PoolMemory::Device | PoolMemory::Pinned => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
             PoolMemory::Managed => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED,
         }
     }
-}
-
-/// A pool that the driver has for a location.
-#[derive(Clone, Copy)]
-pub(super) enum LocationPool {
-    /// The default pool of the location.
-    Default,
-    /// The current pool of the location: allocations that name no pool come from it.
-    Current,
 }
 
 impl DriverPool {
@@ -87,7 +88,7 @@ impl DriverPool {
         memory: PoolMemory,
         location: CUmemLocation,
         options: PoolOptions,
-    ) -> Result<DriverPool> {
+    ) -> Result<Arc<DriverPool>> {
         #[cfg(target_os = "linux")]
         super::sharing::check_support(context, options.handle_types)?;
         let properties = CUmemPoolProps {
@@ -121,28 +122,7 @@ impl DriverPool {
         pool.open()?;
         #[cfg(target_os = "linux")]
         pool.share(options.handle_types)?;
-        Ok(pool)
-    }
-
-    /// A pool that a location has already.
-    pub(super) fn found(
-        context: &Context,
-        memory: PoolMemory,
-        mut location: CUmemLocation,
-        which: LocationPool,
-    ) -> Result<DriverPool> {
-        let (driver, mut raw, kind) = (context.driver(), null_mut(), memory.allocation_type());
-        // SAFETY: `raw` is writable, `location` readable.
-        unsafe {
-            match which {
-                LocationPool::Default => driver.cuMemGetDefaultMemPool(&raw mut raw, &raw mut location, kind),
-                LocationPool::Current => driver.cuMemGetMemPool(&raw mut raw, &raw mut location, kind),
-            }
-        }?;
-        // SAFETY: the driver has this pool from the start, or its owner keeps it current.
-        let pool = unsafe { DriverPool::borrowed(raw, context, memory) };
-        pool.open()?;
-        Ok(pool)
+        Ok(found::list(pool))
     }
 
     /// A pool that other code owns.
@@ -203,7 +183,7 @@ impl DriverPool {
     }
 
     /// Lets the context's device use the memory. At first, only the host may use that of a host pool.
-    fn open(&self) -> Result<()> {
+    pub(super) fn open(&self) -> Result<()> {
         match self.memory {
             PoolMemory::Pinned => self.set_access(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
             PoolMemory::Device | PoolMemory::Managed => Ok(()),
@@ -243,7 +223,6 @@ impl DriverPool {
     }
 
     /// The kind of its memory.
-    #[cfg(target_os = "linux")]
     pub(in crate::memory) fn memory(&self) -> PoolMemory {
         self.memory
     }
@@ -346,6 +325,8 @@ impl Drop for DriverPool {
         let _relaxed = RelaxedMode::new(self.context.driver());
         // If the grants cannot be taken back, the pool ends all the same.
         self.revoke().unwrap_or_default();
+        // Before the driver can give its handle to another pool.
+        found::unlist(self);
         // SAFETY: `raw` came from the driver for this value to destroy. No buffer is left, since each holds
         // its pool; frees that are still enqueued are finished by the driver.
         let destroy = || unsafe { self.context.driver().cuMemPoolDestroy(self.as_raw()) };

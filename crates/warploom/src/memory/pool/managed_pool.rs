@@ -1,10 +1,11 @@
 //! `ManagedPool`: stream-ordered allocation of managed memory.
+#![expect(unsafe_code, reason = "trusts a pool of other code to stay alive")]
 
 use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 
-use super::driver_pool::{DriverPool, LocationPool, PoolMemory, can};
+use super::driver_pool::{DriverPool, PoolMemory, can};
 use crate::device::same_driver;
 use crate::memory::managed::{ManagedBuffer, warn_of_exclusive_access};
 use crate::{
@@ -76,19 +77,38 @@ impl ManagedPool {
     /// allocate managed memory.
     #[doc(alias = "cuMemGetDefaultMemPool")]
     pub fn default_of(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
-        ManagedPool::found(context, preferred, LocationPool::Default)
+        ManagedPool::found(context, preferred, |place| DriverPool::default_of(context, PoolMemory::Managed, place))
     }
 
     /// The pool that managed memory is allocated from now where none is named: the default one, unless
-    /// another was made current by calling the driver; then its owner must keep it alive. It does not end
-    /// with this value.
+    /// another was made current by calling the driver.
+    ///
+    /// A pool that was made here is shared: it stays until this value ends, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagedPool::default_of`], and [`MemoryError::Untracked`] for a pool that other code has made, or
+    /// that was made for another context: see [`ManagedPool::current_untracked`].
+    #[doc(alias = "cuMemGetMemPool")]
+    pub fn current(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
+        ManagedPool::found(context, preferred, |place| DriverPool::current(context, PoolMemory::Managed, place))
+    }
+
+    /// The pool that managed memory is allocated from now where none is named, whichever code has made it. It
+    /// does not end with this value.
     ///
     /// # Errors
     ///
     /// As [`ManagedPool::default_of`].
-    #[doc(alias = "cuMemGetMemPool")]
-    pub fn current(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
-        ManagedPool::found(context, preferred, LocationPool::Current)
+    ///
+    /// # Safety
+    ///
+    /// The pool is not destroyed before the last handle to it and the last buffer from it have been dropped.
+    pub unsafe fn current_untracked(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
+        ManagedPool::found(context, preferred, |place| {
+            // SAFETY: the caller vouches for the pool's life.
+            unsafe { DriverPool::current_untracked(context, PoolMemory::Managed, place) }
+        })
     }
 
     fn at(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
@@ -99,11 +119,13 @@ impl ManagedPool {
         })
     }
 
-    fn found(context: &Context, preferred: Option<Location>, which: LocationPool) -> Result<ManagedPool> {
+    fn found(
+        context: &Context,
+        preferred: Option<Location>,
+        find: impl FnOnce(CUmemLocation) -> Result<Arc<DriverPool>>,
+    ) -> Result<ManagedPool> {
         let unsupported = Error::Managed(ManagedError::NoDefaultPool { device: context.device().ordinal() });
-        ManagedPool::over(context, preferred, unsupported, |place| {
-            DriverPool::found(context, PoolMemory::Managed, place, which)
-        })
+        ManagedPool::over(context, preferred, unsupported, find)
     }
 
     /// A pool that `get` makes or finds; `unsupported` is the error if the driver cannot.
@@ -111,7 +133,7 @@ impl ManagedPool {
         context: &Context,
         preferred: Option<Location>,
         unsupported: Error,
-        get: impl FnOnce(CUmemLocation) -> Result<DriverPool>,
+        get: impl FnOnce(CUmemLocation) -> Result<Arc<DriverPool>>,
     ) -> Result<ManagedPool> {
         if let Some(Location::Device(device)) = &preferred {
             same_driver(context.driver(), device.driver())?;
@@ -125,14 +147,14 @@ impl ManagedPool {
         let is_concurrent = can(context, DeviceAttribute::ConcurrentManagedAccess)?;
         let nowhere = || CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0);
         let place = preferred.as_ref().map_or_else(nowhere, Location::to_raw);
-        let pool = get(place).map_err(|error| match error.code() {
+        let shared = get(place).map_err(|error| match error.code() {
             Some(CUresult::CUDA_ERROR_NOT_SUPPORTED) => unsupported,
             _ => error,
         })?;
         if !is_concurrent {
             warn_of_exclusive_access(context);
         }
-        Ok(ManagedPool { shared: Arc::new(pool), preferred })
+        Ok(ManagedPool { shared, preferred })
     }
 
     /// The preferred location of its memory.

@@ -12,6 +12,7 @@ mod access_cache;
 mod attributes;
 mod device_pool;
 pub(super) mod driver_pool;
+mod found;
 pub(super) mod graph_pool;
 #[cfg(target_os = "linux")]
 pub(super) mod imported;

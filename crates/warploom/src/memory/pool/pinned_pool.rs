@@ -1,8 +1,11 @@
 //! `PinnedPool`: stream-ordered allocation of page-locked memory.
+#![expect(unsafe_code, reason = "trusts a pool of other code to stay alive")]
 
 use std::sync::Arc;
 
-use super::driver_pool::{DriverPool, LocationPool, PoolMemory, can};
+use warploom_driver::sys::types::CUmemLocation;
+
+use super::driver_pool::{DriverPool, PoolMemory, can};
 use crate::{Context, DeviceAttribute, Error, Host, Location, MemoryError, NumaId, PoolOptions, Result};
 
 /// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and
@@ -66,31 +69,51 @@ impl PinnedPool {
     /// As [`PinnedPool::new`]; `CUDA_ERROR_INVALID_VALUE` for a node that does not exist.
     #[doc(alias = "cuMemGetDefaultMemPool")]
     pub fn default_of(context: &Context, place: Host) -> Result<PinnedPool> {
-        PinnedPool::found(context, place, LocationPool::Default)
+        PinnedPool::over(context, place, |raw| DriverPool::default_of(context, PoolMemory::Pinned, raw))
     }
 
     /// The pool that is allocated from now where none is named: the default one, unless another was made
-    /// current by calling the driver; then its owner must keep it alive. As with [`PinnedPool::default_of`],
-    /// it does not end with this value.
+    /// current by calling the driver.
+    ///
+    /// A pool that was made here is shared: it stays until this value ends, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`PinnedPool::default_of`], and [`MemoryError::Untracked`] for a pool that other code has made, or
+    /// that was made for another context: see [`PinnedPool::current_untracked`].
+    #[doc(alias = "cuMemGetMemPool")]
+    pub fn current(context: &Context, place: Host) -> Result<PinnedPool> {
+        PinnedPool::over(context, place, |raw| DriverPool::current(context, PoolMemory::Pinned, raw))
+    }
+
+    /// The pool that is allocated from now where none is named, whichever code has made it. It does not end
+    /// with this value, and stays open to the context's device.
     ///
     /// # Errors
     ///
     /// As [`PinnedPool::default_of`].
-    #[doc(alias = "cuMemGetMemPool")]
-    pub fn current(context: &Context, place: Host) -> Result<PinnedPool> {
-        PinnedPool::found(context, place, LocationPool::Current)
+    ///
+    /// # Safety
+    ///
+    /// The pool is not destroyed before the last handle to it and the last buffer from it have been dropped.
+    pub unsafe fn current_untracked(context: &Context, place: Host) -> Result<PinnedPool> {
+        // SAFETY: the caller vouches for the pool's life.
+        let find = |raw| unsafe { DriverPool::current_untracked(context, PoolMemory::Pinned, raw) };
+        PinnedPool::over(context, place, find)
     }
 
     fn at(context: &Context, place: Host, options: PoolOptions) -> Result<PinnedPool> {
-        supported(context, place)?;
-        let pool = DriverPool::new(context, PoolMemory::Pinned, Location::from(place).to_raw(), options)?;
-        Ok(PinnedPool { shared: Arc::new(pool), place })
+        PinnedPool::over(context, place, |raw| DriverPool::new(context, PoolMemory::Pinned, raw, options))
     }
 
-    fn found(context: &Context, place: Host, which: LocationPool) -> Result<PinnedPool> {
+    /// A pool that `get` makes or finds.
+    fn over(
+        context: &Context,
+        place: Host,
+        get: impl FnOnce(CUmemLocation) -> Result<Arc<DriverPool>>,
+    ) -> Result<PinnedPool> {
         supported(context, place)?;
-        let pool = DriverPool::found(context, PoolMemory::Pinned, Location::from(place).to_raw(), which)?;
-        Ok(PinnedPool { shared: Arc::new(pool), place })
+        Ok(PinnedPool { shared: get(Location::from(place).to_raw())?, place })
     }
 
     /// The location of its memory, as it was asked for: any of the host's, or a NUMA node.
