@@ -177,6 +177,7 @@ impl Error {
     pub fn code(&self) -> Option<CUresult> {
         match self {
             Error::Event(EventError::NotComplete) => Some(CUresult::CUDA_ERROR_NOT_READY),
+            Error::Location(LocationError::NumaRefused { .. }) => Some(CUresult::CUDA_ERROR_INVALID_VALUE),
             Error::Peer(PeerError::TooMany { .. }) => Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS),
             Error::Peer(PeerError::MeshIncomplete { report }) => report.failures().find_map(|(_, error)| error.code()),
             _ => self.driver_error().and_then(warploom_driver::Error::code),

@@ -147,6 +147,12 @@ impl Device {
         })
     }
 
+    /// `true` if it has a feature. `None` if the driver is too old to know the attribute: it may have the feature
+    /// all the same, so that its answer to the call decides.
+    pub(crate) fn has(&self, attribute: DeviceAttribute) -> Result<Option<bool>> {
+        Ok(self.known_attribute(attribute)?.map(|value| value != 0))
+    }
+
     /// One of its attributes; `None` if the driver is too old to know it.
     fn known_attribute(&self, attribute: DeviceAttribute) -> Result<Option<i32>> {
         let mut value = 0;

@@ -20,6 +20,16 @@ pub enum LocationError {
         host: Host,
     },
 
+    /// The driver does not take the NUMA node.
+    #[error(
+        "the driver refuses {host}: there is no such node, or its memory cannot be used like that; name a node that \
+         the host has, or the host as a whole"
+    )]
+    NumaRefused {
+        /// The location that the driver does not take.
+        host: Host,
+    },
+
     /// The driver named a kind of location that this crate does not know.
     #[error("the driver answered with a location of kind {kind}, which is newer than this crate")]
     UnknownKind {

@@ -11,7 +11,7 @@ pub use error::LocationError;
 use std::fmt;
 use std::str::FromStr;
 
-use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType};
+use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 
 use crate::error::Malformed;
 use crate::{Device, Error, Result};
@@ -157,6 +157,24 @@ impl Location {
             Location::Host(Host::Any) => Ok(-1),
             Location::Host(host) => Err(LocationError::NumaUnsupported { host: *host }.into()),
         }
+    }
+}
+
+/// The error of a call that named these locations: the NUMA node that the driver refused, or the driver's own.
+pub(crate) fn refused_at(places: &[CUmemLocation], error: warploom_driver::Error) -> Error {
+    use CUmemLocationType as Kind;
+    let node = |place: &CUmemLocation| match place.type_ {
+        Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA => NumaId::try_from(place.id()).ok().map(Host::Numa),
+        Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Some(Host::NumaCurrent),
+        _ => None,
+    };
+    let mut nodes = places.iter().filter_map(node);
+    match nodes.next() {
+        // Of several nodes, the driver does not say which it refuses.
+        Some(host) if error.code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) && nodes.all(|other| other == host) => {
+            LocationError::NumaRefused { host }.into()
+        }
+        _ => error.into(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Pools of page-locked memory: every buffer operation, each one driver call.
 
 use warploom::{
-    Buffer, Context, DevicePool, Driver, Error, Function, Host, Location, NumaId, OrderedResource, PinnedPool,
-    PoolOptions, Result, Stream, copy_batch,
+    Buffer, Context, DevicePool, Driver, Error, Function, Host, Location, LocationError, MemoryError, NumaId,
+    OrderedResource, PinnedPool, PoolOptions, Result, Stream, copy_batch,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
@@ -171,5 +171,38 @@ fn a_node_that_does_not_exist_has_no_pool() -> TestResult {
     let context = driver.device(0)?.context()?;
     let made = PinnedPool::on_numa_node(&context, NumaId::try_from(1_u32)?, PoolOptions::new()).map(drop);
     assert_eq!(made.map_err(|error: Error| error.code()), Err(Some(CUresult::CUDA_ERROR_INVALID_VALUE)));
+    Ok(())
+}
+
+/// Drivers have the attribute since 12.9, and the pools since 12.6.
+#[test]
+fn pools_of_a_node_are_there_on_drivers_that_do_not_know_the_attribute() -> TestResult {
+    let unsupported = Error::Memory(MemoryError::PoolUnsupported { of: "page-locked memory", device: 0 });
+    let node = NumaId::try_from(0_u32)?;
+    for minor in [6, 8, 9] {
+        let topology = Topology::preset("h200")?.into_builder().driver_version(12, minor).build()?;
+        let (machine, driver) = open(topology, Mode::Threads)?;
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let pool = PinnedPool::on_numa_node(&context, node, PoolOptions::new())?;
+        assert_eq!(pool.upload(&[1_u8, 2], &stream)?.download(&stream)?, [1, 2]);
+        assert_eq!(PinnedPool::new(&context).map(drop), Err(unsupported.clone()));
+        let nowhere = Host::Numa(NumaId::try_from(7_u32)?);
+        let refused = PinnedPool::on_numa_node(&context, NumaId::try_from(7_u32)?, PoolOptions::new()).map(drop);
+        assert_eq!(refused, Err(Error::Location(LocationError::NumaRefused { host: nowhere })));
+        drop(pool);
+        assert_sound(&machine);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_device_that_says_no_has_no_pools_of_a_node() -> TestResult {
+    let text = "[[device]]\nmodel = \"h200\"\nattributes = { host_numa_memory_pools_supported = 0 }\n";
+    let (_machine, driver) = open(Topology::from_toml(text)?, Mode::Threads)?;
+    let context = driver.device(0)?.context()?;
+    let made = PinnedPool::on_numa_node(&context, NumaId::try_from(0_u32)?, PoolOptions::new()).map(drop);
+    let unsupported = MemoryError::PoolUnsupported { of: "page-locked memory", device: 0 };
+    assert_eq!(made, Err(Error::Memory(unsupported)));
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Pools of device, page-locked and managed memory.
 
 use warploom::{
-    DevicePool, Error, Function, Host, Location, ManagedError, ManagedMemory, ManagedPool, MemoryError, NumaId,
-    PinnedPool, PoolOptions, Reuse,
+    DevicePool, Error, Function, Host, Location, LocationError, ManagedError, ManagedMemory, ManagedPool, MemoryError,
+    NumaId, PinnedPool, PoolOptions, Reuse,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, fault::Plan};
@@ -73,11 +73,13 @@ fn a_driver_without_such_pools_is_an_error_that_names_them() -> TestResult {
     let context = driver.device(0)?.context()?;
     let pinned = Err(Error::Memory(MemoryError::PoolUnsupported { of: "page-locked memory", device: 0 }));
     let managed = Err(Error::Memory(MemoryError::PoolUnsupported { of: "managed memory", device: 0 }));
-    let asked = [(Function::cuDeviceGetAttribute, 1)];
+    // The driver does not know the attributes, so that it is asked for a pool.
+    let asked = [(Function::cuDeviceGetAttribute, 1), (Function::cuMemPoolCreate, 1)];
     budget(&driver, &asked, || assert_eq!(PinnedPool::new(&context).map(drop), pinned));
     let node = NumaId::try_from(0_u32)?;
+    let refused = Err(Error::Location(LocationError::NumaRefused { host: Host::Numa(node) }));
     budget(&driver, &asked, || {
-        assert_eq!(PinnedPool::on_numa_node(&context, node, PoolOptions::new()).map(drop), pinned);
+        assert_eq!(PinnedPool::on_numa_node(&context, node, PoolOptions::new()).map(drop), refused);
     });
     budget(&driver, &[], || assert_eq!(ManagedPool::new(&context).map(drop), managed));
     ManagedMemory::new(&context)?;

@@ -14,7 +14,14 @@ impl Home {
         let topology = &call.core().topology;
         let home = match (kind, preferred) {
             (CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED, Preferred::Device(device)) => Home::Device(device),
-            (CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED, Preferred::Host(node)) => Home::Host(node),
+            (CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED, Preferred::Host(node)) => {
+                let since = if node.is_some() { ON_NODES } else { ON_HOST };
+                if topology.driver_version < since {
+                    let have = topology.driver_version;
+                    return Err(call.refuse(INVALID_VALUE, format!("such pools came with {since}; this is {have}")));
+                }
+                Home::Host(node)
+            }
             (CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED, Preferred::Nowhere) => {
                 return Err(call.refuse(INVALID_VALUE, "pinned memory needs a location"));
             }
@@ -37,7 +44,8 @@ impl Home {
             Home::Host(None) => (number::HOST_MEMORY_POOLS_SUPPORTED, false),
             Home::Managed(_) => (number::CONCURRENT_MANAGED_ACCESS, true),
         };
-        let supports = |device: usize| topology.attribute(device, attribute).is_some_and(|value| value != 0);
+        // Of an attribute that the driver does not know, the version has decided.
+        let supports = |device: usize| topology.attribute(device, attribute).is_none_or(|value| value != 0);
         let mut all = 0..topology.devices.len();
         let supported = match self {
             Home::Device(device) => supports(device.into()),
@@ -50,6 +58,10 @@ impl Home {
 
 /// The first driver version with pools of managed memory.
 const MANAGED: i32 = 13000;
+/// The first driver version with pools of a NUMA node of the host; the attribute came later.
+const ON_NODES: i32 = 12060;
+/// The first driver version with pools of the host as a whole.
+const ON_HOST: i32 = 13000;
 
 fn preferred(call: &Call<'_>, location: &CUmemLocation) -> Status<Preferred> {
     let topology = &call.core().topology;

@@ -8,6 +8,7 @@ use warploom_driver::sys::types::{CUmem_advise as Advice, CUmem_range_attribute 
 
 use super::driver_location::{DriverLocation, from_ordinal, from_tagged};
 use super::{AccessedBy, ManagedRange};
+use crate::location::refused_at;
 use crate::{Location, ManagedError, Result};
 
 impl<'a> ManagedRange<'a> {
@@ -137,12 +138,13 @@ impl<'a> ManagedRange<'a> {
             place.map_or_else(|| Ok(DriverLocation::any(tagged)), |place| DriverLocation::of(driver, place, tagged))?;
         let _current = self.context().current()?;
         // SAFETY: the memory is held, and it is managed; advice changes none of it.
-        Ok(unsafe {
+        let advised = unsafe {
             match place {
                 DriverLocation::Tagged(place) => driver.cuMemAdvise_v2(self.address, self.bytes, advice, place),
                 DriverLocation::Ordinal(ordinal) => driver.cuMemAdvise(self.address, self.bytes, advice, ordinal),
             }
-        }?)
+        };
+        advised.map_err(|error| refused_at(place.tagged(), error))
     }
 
     /// One call, about memory that has been checked.

@@ -5,6 +5,7 @@ use warploom_driver::Function;
 
 use super::batch::{Batch, Checked};
 use super::{Locations, ManagedRange, ManagedRangeMut};
+use crate::location::refused_at;
 use crate::memory::uses::Access;
 use crate::{Location, Queue, Result, Stream};
 
@@ -120,17 +121,18 @@ fn discard(ranges: &[ManagedRange<'_>], to: Option<&Locations>, stream: &Stream,
     let Batch { addresses, sizes, places, starts } = &mut batch;
     let (count, kinds) = (addresses.len(), places.len());
     let (addresses, sizes) = (addresses.as_mut_ptr(), sizes.as_mut_ptr());
-    let (places, starts) = (places.as_mut_ptr(), starts.as_mut_ptr());
+    let (places_at, starts) = (places.as_mut_ptr(), starts.as_mut_ptr());
     // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them
     // during the call. The memory is managed, that long, and there in the order of the stream, which is
     // alive. It is borrowed exclusively, so that nobody looks at contents that go.
-    stream.outside_captures(|raw| unsafe {
+    let discarded = stream.outside_captures(|raw| unsafe {
         if to.is_some() {
-            driver.cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, count, places, starts, kinds, 0, raw)
+            driver.cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, count, places_at, starts, kinds, 0, raw)
         } else {
             driver.cuMemDiscardBatchAsync(addresses, sizes, count, 0, raw)
         }
-    })??;
+    })?;
+    discarded.map_err(|error| refused_at(places, error))?;
     ranges.iter().for_each(|range| range.allocation.did(stream, Access::Write));
     Ok(())
 }

@@ -33,6 +33,14 @@ impl DriverLocation {
         }
     }
 
+    /// The location, if it has a kind.
+    pub(super) fn tagged(&self) -> &[CUmemLocation] {
+        match self {
+            DriverLocation::Tagged(place) => std::slice::from_ref(place),
+            DriverLocation::Ordinal(_) => &[],
+        }
+    }
+
     /// For advice that has no location: the driver wants a valid one all the same.
     pub(super) fn any(tagged: bool) -> DriverLocation {
         let host = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST, 0);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::{ManagedBuffer, warn_of_exclusive_access};
 use crate::memory::device_memory::Plain;
-use crate::memory::pool::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Context, DeviceAttribute, DeviceCopy, ManagedError, Queue, Result};
 
@@ -39,10 +38,11 @@ impl ManagedMemory {
     /// [`ManagedError::Unsupported`] if the device has none, and the driver's error.
     #[doc(alias = "cuMemAllocManaged")]
     pub fn new(context: &Context) -> Result<ManagedMemory> {
-        if !can(context, DeviceAttribute::ManagedMemory)? {
-            return Err(ManagedError::Unsupported { device: context.device().ordinal() }.into());
+        let device = context.device();
+        if device.has(DeviceAttribute::ManagedMemory)? == Some(false) {
+            return Err(ManagedError::Unsupported { device: device.ordinal() }.into());
         }
-        if !can(context, DeviceAttribute::ConcurrentManagedAccess)? {
+        if device.has(DeviceAttribute::ConcurrentManagedAccess)? == Some(false) {
             warn_of_exclusive_access(context);
         }
         Ok(ManagedMemory { shared: Arc::new(Plain { context: context.clone(), is_managed: true }) })

@@ -6,6 +6,7 @@ use warploom_driver::Function;
 use super::batch::{Batch, Checked};
 use super::driver_location::DriverLocation;
 use super::{Locations, ManagedRange};
+use crate::location::refused_at;
 use crate::memory::uses::Access;
 use crate::{Location, MemoryError, Queue, Result, Stream};
 
@@ -20,7 +21,8 @@ impl ManagedRange<'_> {
     /// [`ManagedError::NotManaged`](crate::ManagedError::NotManaged),
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device or a stream of
     /// another driver, [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported) for a NUMA
-    /// node on a driver before 12.2, and the driver's error.
+    /// node on a driver before 12.2, [`LocationError::NumaRefused`](crate::LocationError::NumaRefused) for one that
+    /// does not exist, and the driver's error.
     #[doc(alias = "cuMemPrefetchAsync")]
     pub fn prefetch(&self, to: impl Into<Location>, queue: &impl Queue) -> Result<()> {
         let (to, stream) = (to.into(), queue.stream());
@@ -45,12 +47,13 @@ impl ManagedRange<'_> {
         let driver = self.driver();
         // SAFETY: the memory is managed, that long, and there in the order of the stream, which is alive.
         // Moving changes none of it.
-        stream.outside_captures(|raw| unsafe {
+        let sent = stream.outside_captures(|raw| unsafe {
             match place {
                 DriverLocation::Tagged(place) => driver.cuMemPrefetchAsync_v2(self.address, self.bytes, place, 0, raw),
                 DriverLocation::Ordinal(ordinal) => driver.cuMemPrefetchAsync(self.address, self.bytes, ordinal, raw),
             }
-        })??;
+        })?;
+        sent.map_err(|error| refused_at(place.tagged(), error))?;
         self.allocation.did(stream, Access::Read);
         Ok(())
     }
@@ -110,13 +113,14 @@ where
     let Batch { addresses, sizes, places, starts } = &mut batch;
     let (count, kinds) = (addresses.len(), places.len());
     let (addresses, sizes) = (addresses.as_mut_ptr(), sizes.as_mut_ptr());
-    let (places, starts) = (places.as_mut_ptr(), starts.as_mut_ptr());
+    let (places_at, starts) = (places.as_mut_ptr(), starts.as_mut_ptr());
     // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them
     // during the call. The memory is managed, that long, and there in the order of the stream, which is
     // alive. Moving changes none of it.
-    stream.outside_captures(|raw| unsafe {
-        driver.cuMemPrefetchBatchAsync(addresses, sizes, count, places, starts, kinds, 0, raw)
-    })??;
+    let sent = stream.outside_captures(|raw| unsafe {
+        driver.cuMemPrefetchBatchAsync(addresses, sizes, count, places_at, starts, kinds, 0, raw)
+    })?;
+    sent.map_err(|error| refused_at(places, error))?;
     ranges.iter().for_each(|range| range.allocation.did(stream, Access::Read));
     Ok(())
 }

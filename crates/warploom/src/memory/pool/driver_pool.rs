@@ -17,12 +17,10 @@ use crate::capture::{self, RelaxedMode};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
+use crate::location::refused_at;
 use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::resource::{StreamOrdered, allocate, size};
-use crate::{
-    Buffer, Context, Device, DeviceAttribute, DeviceCopy, DeviceError, Error, PeerSet, PoolOptions, Queue, Result,
-    Stream, callback, reclaimer,
-};
+use crate::{Buffer, Context, Device, DeviceCopy, PeerSet, PoolOptions, Queue, Result, Stream, callback, reclaimer};
 
 /// A pool, for streams of a context to use.
 pub(in crate::memory) struct DriverPool {
@@ -103,7 +101,8 @@ impl DriverPool {
         };
         let mut raw = null_mut();
         // SAFETY: `raw` is writable, `properties` readable.
-        unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
+        unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }
+            .map_err(|error| refused_at(&[location], error))?;
         let mark = mark(context, || (Kind::Pool, raw.addr() as u64, 0));
         #[cfg_attr(not(target_os = "linux"), expect(unused_mut, reason = "there are no handles to keep"))]
         let mut pool = DriverPool {
@@ -248,14 +247,6 @@ impl DriverPool {
             }
             PoolMemory::Managed => Ok(()),
         }
-    }
-}
-
-/// `true` if the device has the feature; `false` if the driver is too old to know it.
-pub(in crate::memory) fn can(context: &Context, attribute: DeviceAttribute) -> Result<bool> {
-    match context.device().attribute(attribute) {
-        Err(Error::Device(DeviceError::UnknownAttribute { .. })) => Ok(false),
-        value => Ok(value? != 0),
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use warploom_driver::sys::types::{CUmemLocation, CUmemoryPool};
 
 use super::driver_pool::{DriverPool, PoolMemory};
+use crate::location::refused_at;
 use crate::memory::resource::StreamOrdered as _;
 use crate::{Context, MemoryError, Result};
 
@@ -51,15 +52,15 @@ fn ask(which: Which, context: &Context, memory: PoolMemory, mut location: CUmemL
     let (driver, device, kind, mut raw) =
         (context.driver(), context.device().as_raw(), memory.allocation_type(), null_mut());
     // SAFETY: `raw` is writable, `location` readable.
-    unsafe {
+    let found = unsafe {
         match (which, memory) {
             (Which::Default, PoolMemory::Device) => driver.cuDeviceGetDefaultMemPool(&raw mut raw, device),
             (Which::Current, PoolMemory::Device) => driver.cuDeviceGetMemPool(&raw mut raw, device),
             (Which::Default, _) => driver.cuMemGetDefaultMemPool(&raw mut raw, &raw mut location, kind),
             (Which::Current, _) => driver.cuMemGetMemPool(&raw mut raw, &raw mut location, kind),
         }
-    }?;
-    Ok(raw)
+    };
+    found.map(|()| raw).map_err(|error| refused_at(&[location], error))
 }
 
 impl DriverPool {

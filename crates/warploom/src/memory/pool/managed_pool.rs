@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 
-use super::driver_pool::{DriverPool, PoolMemory, can};
+use super::driver_pool::{DriverPool, PoolMemory};
 use crate::device::same_driver;
 use crate::memory::managed::{ManagedBuffer, warn_of_exclusive_access};
 use crate::{
@@ -144,14 +144,14 @@ impl ManagedPool {
                 MemoryError::PoolUnsupported { of: "managed memory", device: context.device().ordinal() }.into()
             );
         }
-        let is_concurrent = can(context, DeviceAttribute::ConcurrentManagedAccess)?;
+        let is_exclusive = context.device().has(DeviceAttribute::ConcurrentManagedAccess)? == Some(false);
         let nowhere = || CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0);
         let place = preferred.as_ref().map_or_else(nowhere, Location::to_raw);
         let shared = get(place).map_err(|error| match error.code() {
             Some(CUresult::CUDA_ERROR_NOT_SUPPORTED) => unsupported,
             _ => error,
         })?;
-        if !is_concurrent {
+        if is_exclusive {
             warn_of_exclusive_access(context);
         }
         Ok(ManagedPool { shared, preferred })

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use warploom_driver::sys::types::CUmemLocation;
+use warploom_driver::sys::types::{CUmemLocation, CUresult};
 
-use super::driver_pool::{DriverPool, PoolMemory, can};
+use super::driver_pool::{DriverPool, PoolMemory};
 use crate::{Context, DeviceAttribute, Error, Host, Location, MemoryError, NumaId, PoolOptions, Result};
 
 /// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and
@@ -56,7 +56,8 @@ impl PinnedPool {
     ///
     /// # Errors
     ///
-    /// As [`PinnedPool::new`]; `CUDA_ERROR_INVALID_VALUE` for a node that does not exist.
+    /// As [`PinnedPool::new`]; [`LocationError::NumaRefused`](crate::LocationError::NumaRefused) for a node that
+    /// does not exist.
     pub fn on_numa_node(context: &Context, node: NumaId, options: PoolOptions) -> Result<PinnedPool> {
         PinnedPool::at(context, Host::Numa(node), options)
     }
@@ -66,7 +67,7 @@ impl PinnedPool {
     ///
     /// # Errors
     ///
-    /// As [`PinnedPool::new`]; `CUDA_ERROR_INVALID_VALUE` for a node that does not exist.
+    /// As [`PinnedPool::on_numa_node`].
     #[doc(alias = "cuMemGetDefaultMemPool")]
     pub fn default_of(context: &Context, place: Host) -> Result<PinnedPool> {
         PinnedPool::over(context, place, |raw| DriverPool::default_of(context, PoolMemory::Pinned, raw))
@@ -112,8 +113,20 @@ impl PinnedPool {
         place: Host,
         get: impl FnOnce(CUmemLocation) -> Result<Arc<DriverPool>>,
     ) -> Result<PinnedPool> {
-        supported(context, place)?;
-        Ok(PinnedPool { shared: get(Location::from(place).to_raw())?, place })
+        let device = context.device();
+        let unsupported = MemoryError::PoolUnsupported { of: "page-locked memory", device: device.ordinal() };
+        let known = device.has(match place {
+            Host::Any => DeviceAttribute::HostMemoryPoolsSupported,
+            Host::Numa(_) | Host::NumaCurrent => DeviceAttribute::HostNumaMemoryPoolsSupported,
+        })?;
+        if known == Some(false) {
+            return Err(unsupported.into());
+        }
+        match get(Location::from(place).to_raw()) {
+            Ok(shared) => Ok(PinnedPool { shared, place }),
+            Err(error) if known.is_none() && is_unknown_to_driver(place, &error) => Err(unsupported.into()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The location of its memory, as it was asked for: any of the host's, or a NUMA node.
@@ -136,14 +149,15 @@ impl PinnedPool {
     }
 }
 
-/// Refuses a device that has no pools of the host's memory.
-fn supported(context: &Context, place: Host) -> Result<()> {
-    let attribute = match place {
-        Host::Any => DeviceAttribute::HostMemoryPoolsSupported,
-        Host::Numa(_) | Host::NumaCurrent => DeviceAttribute::HostNumaMemoryPoolsSupported,
-    };
-    if can(context, attribute)? {
-        return Ok(());
+/// `true` if a driver that does not know the attribute has no such pools: it refuses a location of the host as a whole,
+/// which came later than pools of NUMA nodes did.
+fn is_unknown_to_driver(place: Host, error: &Error) -> bool {
+    match error {
+        Error::Driver(warploom_driver::Error::Unsupported { .. }) => place == Host::Any,
+        _ => match error.code() {
+            Some(CUresult::CUDA_ERROR_NOT_SUPPORTED) => true,
+            Some(CUresult::CUDA_ERROR_INVALID_VALUE) => place == Host::Any,
+            _ => false,
+        },
     }
-    Err(Error::Memory(MemoryError::PoolUnsupported { of: "page-locked memory", device: context.device().ordinal() }))
 }

@@ -9,7 +9,6 @@ use warploom_driver::sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDes
 
 use super::VirtualOptions;
 use super::range::Range;
-use crate::memory::pool::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Queue, Result, VirtualMemoryError};
 
@@ -71,9 +70,9 @@ impl VirtualMemory {
         options.check_alignment()?;
         let device = context.device();
         let needs = |attribute, what| -> Result<()> {
-            match can(context, attribute)? {
-                true => Ok(()),
-                false => Err(VirtualMemoryError::Unsupported { device: device.ordinal(), what }.into()),
+            match device.has(attribute)? {
+                Some(false) => Err(VirtualMemoryError::Unsupported { device: device.ordinal(), what }.into()),
+                Some(true) | None => Ok(()),
             }
         };
         needs(DeviceAttribute::VirtualMemoryManagementSupported, "virtual memory")?;
