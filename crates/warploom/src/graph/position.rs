@@ -71,7 +71,9 @@ impl<'a> Position<'a> {
         Position { graph, context: graph.context(), after: After::Several(nodes) }
     }
 
-    /// Has the node run in another context than the graph's. Conditional nodes cannot.
+    /// Has the node run in another context than the graph's. Conditional nodes cannot. The node is refused if the
+    /// context is of another driver ([`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch)) or was
+    /// reset.
     ///
     /// ```
     /// # use warploom::{DeviceMemory, Driver, GraphDef};
@@ -148,6 +150,9 @@ impl<'a> Position<'a> {
     /// The node that is added.
     #[inline]
     pub(super) fn node(&self, add: impl FnOnce(&Self) -> Result<NodeId>) -> Result<Node> {
+        if !self.is_in_context_of_graph() {
+            self.check_context()?;
+        }
         Ok(Node::new(self.graph.clone(), add(self)?))
     }
 
