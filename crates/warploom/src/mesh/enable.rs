@@ -19,8 +19,8 @@ impl Mesh {
     /// # Errors
     ///
     /// Before any driver call: [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a
-    /// context of another device, [`PeerError::TwoContexts`] for two different ones of the same device,
-    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), [`ContextError::Stale`]. The
+    /// context of another device, [`PeerError::NoContexts`] for none, [`PeerError::TwoContexts`] for two of the
+    /// same device, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), [`ContextError::Stale`]. The
     /// error of a pair is in the report.
     #[doc(alias = "cuCtxEnablePeerAccess")]
     pub fn enable(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
@@ -151,16 +151,16 @@ impl Mesh {
 
     /// A mesh in which nothing is enabled.
     pub(super) fn of(topology: &Topology, contexts: &[Context]) -> Result<Mesh> {
+        if contexts.is_empty() {
+            return Err(PeerError::NoContexts.into());
+        }
         let size = topology.devices().len();
         let mut seats: Vec<Option<Context>> = vec![None; size];
         for context in contexts {
             let at = topology.position(&context.device().into())?;
             context.check_generation()?;
-            match &seats[at] {
-                Some(other) if other != context => {
-                    return Err(PeerError::TwoContexts { device: context.device().ordinal() }.into());
-                }
-                _ => seats[at] = Some(context.clone()),
+            if seats[at].replace(context.clone()).is_some() {
+                return Err(PeerError::TwoContexts { device: context.device().ordinal() }.into());
             }
         }
         let state = State { contexts: seats, access: vec![Access::None; size * size] };

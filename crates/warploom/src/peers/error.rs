@@ -40,8 +40,12 @@ pub enum PeerError {
         to: u32,
     },
 
-    /// Two contexts of one device were given to a mesh.
-    #[error("two contexts of device {device} were given; a mesh has one of each device")]
+    /// No context was given to a mesh.
+    #[error("0 contexts were given; a mesh takes at least 1, and one of each device")]
+    NoContexts,
+
+    /// Two contexts of one device, or one context twice, were given to a mesh.
+    #[error("device {device} was given twice; a mesh takes one context of each device")]
     TwoContexts {
         /// The device.
         device: u32,

@@ -73,7 +73,7 @@ pub struct Pair<'a> {
 
 impl Topology {
     /// Asks about every ordered pair of these devices: N·(N-1) driver calls for N of them. A device named
-    /// twice counts once.
+    /// twice counts once. Of no devices, as on a machine without any, the topology is empty.
     ///
     /// A question that the driver cannot answer is part of the result, as [`Pair::can_access`] and
     /// [`Topology::failures`], and does not keep the others from being asked.
