@@ -73,6 +73,19 @@ pub enum LaunchError {
         cluster: Dimensions,
     },
 
+    /// The cluster has more blocks than the device runs together.
+    #[error(
+        "a cluster of {cluster} has {} blocks; this kernel has at most {limit} in a cluster: use smaller clusters, or \
+         set `KernelAttribute::NonPortableClusterSize`",
+        cluster.total()
+    )]
+    ClusterTooLarge {
+        /// The blocks of a cluster.
+        cluster: Dimensions,
+        /// The most blocks of a cluster with this configuration.
+        limit: u32,
+    },
+
     /// The device has no cooperative launches.
     #[error("device {device} has no cooperative launches; launch without cooperation")]
     NotCooperative {
@@ -173,6 +186,13 @@ pub enum LibraryError {
     OptimizationLevel {
         /// The level asked for.
         level: u32,
+    },
+
+    /// The bound on the registers of a thread is out of range.
+    #[error("a thread cannot be held to {count} registers; it has from 1 to 255")]
+    MaxRegisters {
+        /// The number asked for.
+        count: u32,
     },
 
     /// The library has no kernel of this name.

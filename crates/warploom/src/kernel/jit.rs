@@ -32,7 +32,7 @@ impl JitOptions {
         JitOptions::default()
     }
 
-    /// The most registers that a thread may have.
+    /// The most registers that a thread may have, from 1 to 255.
     #[doc(alias = "CU_JIT_MAX_REGISTERS")]
     pub fn max_registers(self, count: u32) -> JitOptions {
         JitOptions { max_registers: Some(count), ..self }
@@ -63,10 +63,13 @@ impl JitOptions {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        match self.optimization_level {
-            Some(level) if level > 4 => Err(LibraryError::OptimizationLevel { level }.into()),
-            _ => Ok(()),
+        if let Some(level) = self.optimization_level.filter(|level| *level > 4) {
+            return Err(LibraryError::OptimizationLevel { level }.into());
         }
+        if let Some(count) = self.max_registers.filter(|count| !(1..=255).contains(count)) {
+            return Err(LibraryError::MaxRegisters { count }.into());
+        }
+        Ok(())
     }
 }
 

@@ -177,6 +177,12 @@ impl Kernel {
     pub fn check(&self, config: &LaunchConfig, context: &Context) -> Result<CheckedConfig> {
         same_driver(self.driver(), context.driver())?;
         self.check_in(config, context)?;
+        if let Some(cluster) = config.cluster {
+            let limit = self.occupancy(context)?.max_cluster(config)?;
+            if cluster.total() > u64::from(limit) {
+                return Err(LaunchError::ClusterTooLarge { cluster, limit }.into());
+            }
+        }
         if let Some(priority) = config.priority {
             let range = context.priority_range()?;
             if !range.contains(priority) {

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUlaunchConfig, CUoccupancyB2DSize};
 
@@ -12,7 +13,7 @@ use super::launch::{attributes, to_raw};
 use super::{Dimensions, Kernel, LaunchConfig, LaunchError};
 use crate::context::Current;
 use crate::device::same_driver;
-use crate::{Context, Driver, Error, Queue, Result};
+use crate::{Context, Driver, Queue, Result};
 
 /// The occupancy of a kernel in a context.
 ///
@@ -62,6 +63,18 @@ impl Occupancy<'_> {
         self.kernel.driver()
     }
 
+    /// The threads of a block, as the driver counts them.
+    fn threads(&self, block: Dimensions) -> Result<c_int> {
+        match c_int::try_from(block.total()) {
+            Ok(0) => Err(LaunchError::Empty { what: "block", dimensions: block }.into()),
+            Ok(threads) => Ok(threads),
+            Err(_) => {
+                let limit = self.context.device().properties()?.max_block().into();
+                Err(LaunchError::BlockTooLarge { block, limit }.into())
+            }
+        }
+    }
+
     /// Makes the context current, in which the driver then loads the kernel.
     fn enter(&self) -> Result<Current<'_>> {
         let current = self.context.current()?;
@@ -74,10 +87,11 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`LaunchError::Empty`] for no threads, and the driver's error.
+    /// [`LaunchError::Empty`] for no threads, [`LaunchError::BlockTooLarge`] for more than the driver can be asked
+    /// about, and the driver's error. Of blocks that are only too large to be launched, there are 0.
     #[doc(alias = "cuOccupancyMaxActiveBlocksPerMultiprocessor")]
     pub fn max_active_blocks(&self, block: impl Into<Dimensions>, shared: u32) -> Result<u32> {
-        let (threads, shared) = (threads(block.into())?, shared as usize);
+        let (threads, shared) = (self.threads(block.into())?, shared as usize);
         let _current = self.enter()?;
         let mut blocks = 0;
         let function = self.kernel.as_function();
@@ -140,10 +154,10 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`LaunchError::Empty`] for no threads, and the driver's error.
+    /// As [`Occupancy::max_active_blocks`].
     #[doc(alias = "cuOccupancyAvailableDynamicSMemPerBlock")]
     pub fn available_dynamic_shared(&self, blocks: u32, block: impl Into<Dimensions>) -> Result<usize> {
-        let (threads, blocks) = (threads(block.into())?, c_int::try_from(blocks).unwrap_or(c_int::MAX));
+        let (threads, blocks) = (self.threads(block.into())?, c_int::try_from(blocks).unwrap_or(c_int::MAX));
         let _current = self.enter()?;
         let mut bytes = 0;
         let function = self.kernel.as_function();
@@ -182,6 +196,17 @@ impl Occupancy<'_> {
         })
     }
 
+    /// The largest cluster of blocks as in a launch configuration, on any stream.
+    pub(super) fn max_cluster(&self, config: &LaunchConfig) -> Result<u32> {
+        let _current = self.enter()?;
+        let blocks = LaunchConfig::new(config.grid, config.block).shared_memory(config.shared);
+        let config = to_raw(&blocks, null_mut(), (null_mut(), 0));
+        let (function, mut size) = (self.kernel.as_function(), 0);
+        // SAFETY: `size` is writable, the configuration is whole, the kernel is held, and a context is current.
+        unsafe { self.driver().cuOccupancyMaxPotentialClusterSize(&raw mut size, function, &raw const config) }?;
+        Ok(size.max(0).unsigned_abs())
+    }
+
     fn ask_clusters(
         &self,
         config: &LaunchConfig,
@@ -200,14 +225,6 @@ impl Occupancy<'_> {
             ask(&raw mut answer, &raw const config)
         })?;
         Ok(answer.max(0).unsigned_abs())
-    }
-}
-
-/// The threads of a block, as the driver counts them.
-fn threads(block: Dimensions) -> Result<c_int, Error> {
-    match c_int::try_from(block.total()).unwrap_or(c_int::MAX) {
-        0 => Err(LaunchError::Empty { what: "block", dimensions: block }.into()),
-        threads => Ok(threads),
     }
 }
 
