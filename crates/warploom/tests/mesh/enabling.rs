@@ -211,13 +211,16 @@ fn contexts_that_do_not_fit_are_refused_before_any_call() -> TestResult {
             Mesh::enable(&part, &[two.clone(), second.clone()]).err(),
             Some(Error::Peer(PeerError::TwoContexts { device: 1 }))
         );
+        let twice = Mesh::enable(&part, &[one.clone(), two.clone(), one.clone()]).err();
+        assert_eq!(twice, Some(Error::Peer(PeerError::TwoContexts { device: 0 })));
+        assert_eq!(Mesh::enable(&part, &[]).err(), Some(Error::Peer(PeerError::NoContexts)));
         assert!(matches!(
             Mesh::enable(&part, std::slice::from_ref(&strange)),
             Err(Error::Device(DeviceError::DriverMismatch { .. }))
         ));
     });
-    // One that is given twice is there once; a device without a context does not take part.
-    let (mesh, report) = Mesh::enable(&site.topology, &[one.clone(), two.clone(), one.clone()])?;
+    // A device without a context does not take part.
+    let (mesh, report) = Mesh::enable(&site.topology, &[one.clone(), two])?;
     assert_eq!(pairs_that_are(&report, &PeerOutcome::Enabled), [(0, 1), (1, 0)]);
     assert_eq!(report.pairs().len(), 2);
     assert_eq!((mesh.context(one.device()), mesh.context(&site.driver.device(3)?)), (Some(one), None));

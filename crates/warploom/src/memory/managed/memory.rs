@@ -42,7 +42,7 @@ impl ManagedMemory {
         if device.has(DeviceAttribute::ManagedMemory)? == Some(false) {
             return Err(ManagedError::Unsupported { device: device.ordinal() }.into());
         }
-        if device.has(DeviceAttribute::ConcurrentManagedAccess)? == Some(false) {
+        if device.has(DeviceAttribute::ConcurrentManagedAccess)? != Some(true) {
             warn_of_exclusive_access(context);
         }
         Ok(ManagedMemory { shared: Arc::new(Plain { context: context.clone(), is_managed: true }) })

@@ -144,7 +144,7 @@ impl ManagedPool {
                 MemoryError::PoolUnsupported { of: "managed memory", device: context.device().ordinal() }.into()
             );
         }
-        let is_exclusive = context.device().has(DeviceAttribute::ConcurrentManagedAccess)? == Some(false);
+        let is_exclusive = context.device().has(DeviceAttribute::ConcurrentManagedAccess)? != Some(true);
         let nowhere = || CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0);
         let place = preferred.as_ref().map_or_else(nowhere, Location::to_raw);
         let shared = get(place).map_err(|error| match error.code() {
