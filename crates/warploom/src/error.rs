@@ -177,7 +177,10 @@ impl Error {
     pub fn code(&self) -> Option<CUresult> {
         match self {
             Error::Event(EventError::NotComplete) => Some(CUresult::CUDA_ERROR_NOT_READY),
-            Error::Location(LocationError::NumaRefused { .. }) => Some(CUresult::CUDA_ERROR_INVALID_VALUE),
+            Error::Location(LocationError::NumaRefused { .. })
+            | Error::Context(ContextError::LimitRefused { .. })
+            | Error::VirtualMemory(VirtualMemoryError::AlignmentRefused { .. })
+            | Error::Memory(MemoryError::NoAccess { .. }) => Some(CUresult::CUDA_ERROR_INVALID_VALUE),
             Error::Peer(PeerError::TooMany { .. }) => Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS),
             Error::Peer(PeerError::MeshIncomplete { report }) => report.failures().find_map(|(_, error)| error.code()),
             _ => self.driver_error().and_then(warploom_driver::Error::code),
@@ -211,7 +214,9 @@ impl Error {
     /// The failed driver call, if there is one.
     fn driver_error(&self) -> Option<&warploom_driver::Error> {
         match self.innermost() {
-            Error::Driver(error) | Error::Library(LibraryError::NotLoaded { error, .. }) => Some(error),
+            Error::Driver(error)
+            | Error::Library(LibraryError::NotLoaded { error, .. })
+            | Error::Graph(GraphError::NotWritten { error, .. }) => Some(error),
             _ => None,
         }
     }

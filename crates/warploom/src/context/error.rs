@@ -53,6 +53,19 @@ pub enum ContextError {
         device: u32,
     },
 
+    /// The driver does not take the value of a limit, which is as before.
+    #[error("the driver refuses {value} for {limit} of device {device}, which stays {current}; set a smaller value")]
+    LimitRefused {
+        /// The limit.
+        limit: Limit,
+        /// The value asked for.
+        value: usize,
+        /// The value that it has.
+        current: usize,
+        /// The device.
+        device: u32,
+    },
+
     /// The watch fell behind, or its driver is gone.
     #[error(
         "the watch fell behind or its driver is gone, so that changes of contexts may be missing; make a new watch"

@@ -106,13 +106,20 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, and the driver's error. Then it is
-    /// as it was.
+    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, [`ContextError::LimitRefused`] for
+    /// a value that the driver does not take, and the driver's error. Then it is as it was.
     #[doc(alias = "cuCtxSetLimit")]
     pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
         let _current = self.current()?;
         // SAFETY: passes numbers; `_current` keeps the context current.
-        self.named(limit, unsafe { self.driver().cuCtxSetLimit(limit.as_raw(), value) })
+        let set = self.named(limit, unsafe { self.driver().cuCtxSetLimit(limit.as_raw(), value) });
+        set.map_err(|error| match (error.code(), self.limit(limit)) {
+            (Some(CUresult::CUDA_ERROR_INVALID_VALUE), Ok(current)) => {
+                let device = self.device().ordinal();
+                ContextError::LimitRefused { limit, value, current, device }.into()
+            }
+            _ => error,
+        })
     }
 
     /// Says which limit the device does not have.

@@ -147,8 +147,8 @@ impl Device {
         })
     }
 
-    /// `true` if it has a feature. `None` if the driver is too old to know the attribute: it may have the feature
-    /// all the same, so that its answer to the call decides.
+    /// `true` if it has a feature. `None` if the driver is too old to know the attribute: it may have the
+    /// feature all the same, so that its answer to the call decides.
     pub(crate) fn has(&self, attribute: DeviceAttribute) -> Result<Option<bool>> {
         Ok(self.known_attribute(attribute)?.map(|value| value != 0))
     }

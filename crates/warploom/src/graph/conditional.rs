@@ -166,6 +166,10 @@ impl WhileNode {
 }
 
 impl SwitchNode {
+    /// The most branches of a switch. `cuda.h` has no limit, but the driver makes a graph for each branch
+    /// during the call, which for billions of them ends when the host has no memory left.
+    pub const MAX_BRANCHES: u32 = 1 << 16;
+
     /// The graphs, by the value of the condition for which they run. Empty at first.
     #[must_use]
     pub fn branches(&self) -> &[GraphDef] {
@@ -216,11 +220,10 @@ impl Position<'_> {
     ///
     /// # Errors
     ///
-    /// [`GraphError::NoBranches`] for none, and as [`Position::if_then`]; needs driver 12.8.
+    /// [`GraphError::NoBranches`] for none, [`GraphError::TooManyBranches`] for more than
+    /// [`SwitchNode::MAX_BRANCHES`], and as [`Position::if_then`]; needs driver 12.8.
     pub fn switch(self, condition: &Condition, branches: u32) -> Result<SwitchNode> {
-        if branches == 0 {
-            return Err(GraphError::NoBranches.into());
-        }
+        check_branches(branches)?;
         let kind = CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_SWITCH;
         let (node, bodies) = self.conditional(condition, kind, branches)?;
         Ok(SwitchNode { node, branches: bodies.into() })
@@ -273,6 +276,16 @@ impl Position<'_> {
             GraphDef::of(graph.hierarchy(), body)
         };
         Ok((node, (0..size).map(add).collect()))
+    }
+}
+
+/// Refuses a switch with no branches, or with more than the host has memory for.
+fn check_branches(branches: u32) -> Result<()> {
+    let limit = SwitchNode::MAX_BRANCHES;
+    match branches {
+        0 => Err(GraphError::NoBranches.into()),
+        _ if branches > limit => Err(GraphError::TooManyBranches { branches, limit }.into()),
+        _ => Ok(()),
     }
 }
 

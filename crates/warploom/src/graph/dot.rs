@@ -74,15 +74,18 @@ impl GraphDef {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Path`] if the path cannot be passed on, [`GraphError::GraphDestroyed`], and the driver's
-    /// error.
+    /// [`GraphError::Path`] if the path cannot be passed on, [`GraphError::GraphDestroyed`], and
+    /// [`GraphError::NotWritten`] with the driver's error.
     #[doc(alias = "cuGraphDebugDotPrint")]
     pub fn write_dot(&self, path: impl AsRef<Path>, flags: DotFlags) -> Result<()> {
-        let path = path.as_ref().to_str().and_then(|path| CString::new(path).ok()).ok_or(GraphError::Path)?;
+        let path = path.as_ref();
+        let text = path.to_str().and_then(|text| CString::new(text).ok());
+        let text = text.ok_or_else(|| GraphError::Path { path: path.to_owned() })?;
         let locked = self.lock();
         let graph = locked.graph(self.id())?;
         // SAFETY: the graph is alive, and the path is terminated.
-        Ok(unsafe { locked.driver().cuGraphDebugDotPrint(graph, path.as_ptr(), flags.0) }?)
+        let written = unsafe { locked.driver().cuGraphDebugDotPrint(graph, text.as_ptr(), flags.0) };
+        Ok(written.map_err(|error| GraphError::NotWritten { path: path.to_owned(), error })?)
     }
 
     /// The graph as DOT text, for Graphviz. It is written to a file in a new folder, which only this user can

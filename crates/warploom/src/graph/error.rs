@@ -1,6 +1,7 @@
 //! Errors of graphs.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use super::{Node, NodeKind};
 
@@ -83,6 +84,15 @@ pub enum GraphError {
     #[error("a switch needs at least 1 branch")]
     NoBranches,
 
+    /// A switch with more branches than [`SwitchNode::MAX_BRANCHES`](super::SwitchNode::MAX_BRANCHES).
+    #[error("a switch of {branches} branches exceeds the limit of {limit}; add a switch to its branches instead")]
+    TooManyBranches {
+        /// The branches asked for.
+        branches: u32,
+        /// The most that a switch can have.
+        limit: u32,
+    },
+
     /// A condition was to be read by a second node.
     #[error("the condition belongs to another conditional node; make a condition for each node")]
     ConditionUsed,
@@ -129,8 +139,20 @@ pub enum GraphError {
     },
 
     /// The path of a DOT file cannot be passed to the driver.
-    #[error("the path contains a zero byte, or is not text")]
-    Path,
+    #[error("{path:?} contains a zero byte or is not text; the driver takes neither in the path of a DOT file")]
+    Path {
+        /// The path.
+        path: PathBuf,
+    },
+
+    /// The driver could not write the DOT file.
+    #[error("the graph cannot be written to {path:?}, which takes a folder that exists and may be written: {error}")]
+    NotWritten {
+        /// The path.
+        path: PathBuf,
+        /// The driver's error.
+        error: warploom_driver::Error,
+    },
 
     /// The DOT file was not written.
     #[error("the DOT text of the graph could not be read: {message}")]

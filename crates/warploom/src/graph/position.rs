@@ -71,9 +71,9 @@ impl<'a> Position<'a> {
         Position { graph, context: graph.context(), after: After::Several(nodes) }
     }
 
-    /// Has the node run in another context than the graph's. Conditional nodes cannot. The node is refused if the
-    /// context is of another driver ([`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch)) or was
-    /// reset.
+    /// Has the node run in another context than the graph's. Conditional nodes cannot. The node is refused if
+    /// the context is of another driver ([`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch))
+    /// or was reset.
     ///
     /// ```
     /// # use warploom::{DeviceMemory, Driver, GraphDef};

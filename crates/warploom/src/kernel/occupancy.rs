@@ -87,8 +87,8 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`LaunchError::Empty`] for no threads, [`LaunchError::BlockTooLarge`] for more than the driver can be asked
-    /// about, and the driver's error. Of blocks that are only too large to be launched, there are 0.
+    /// [`LaunchError::Empty`] for no threads, [`LaunchError::BlockTooLarge`] for more than the driver can be
+    /// asked about, and the driver's error. Of blocks that are only too large to be launched, there are 0.
     #[doc(alias = "cuOccupancyMaxActiveBlocksPerMultiprocessor")]
     pub fn max_active_blocks(&self, block: impl Into<Dimensions>, shared: u32) -> Result<u32> {
         let (threads, shared) = (self.threads(block.into())?, shared as usize);
@@ -202,7 +202,8 @@ impl Occupancy<'_> {
         let blocks = LaunchConfig::new(config.grid, config.block).shared_memory(config.shared);
         let config = to_raw(&blocks, null_mut(), (null_mut(), 0));
         let (function, mut size) = (self.kernel.as_function(), 0);
-        // SAFETY: `size` is writable, the configuration is whole, the kernel is held, and a context is current.
+        // SAFETY: `size` is writable, the configuration is whole, the kernel is held, and a context is
+        // current.
         unsafe { self.driver().cuOccupancyMaxPotentialClusterSize(&raw mut size, function, &raw const config) }?;
         Ok(size.max(0).unsigned_abs())
     }

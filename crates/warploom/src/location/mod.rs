@@ -160,7 +160,8 @@ impl Location {
     }
 }
 
-/// The error of a call that named these locations: the NUMA node that the driver refused, or the driver's own.
+/// The error of a call that named these locations: the NUMA node that the driver refused, or the driver's
+/// own.
 pub(crate) fn refused_at(places: &[CUmemLocation], error: warploom_driver::Error) -> Error {
     use CUmemLocationType as Kind;
     let node = |place: &CUmemLocation| match place.type_ {

@@ -1,6 +1,6 @@
 //! Errors of allocating memory and of taking parts of it.
 
-use crate::{Error, VolumeShape};
+use crate::{AccessLevel, Error, VolumeShape};
 
 /// Memory that cannot be allocated, or not be used like that.
 #[non_exhaustive]
@@ -122,7 +122,8 @@ pub enum MemoryError {
         bytes: usize,
     },
 
-    /// The limit of a [`Limited`](crate::Limited) resource is reached.
+    /// The limit of a [`Limited`](crate::Limited) resource or of a
+    /// [pool](crate::PoolOptions::max_size) is reached.
     #[error("{asked} bytes exceed the limit: {used} of {limit} are used; free some, or raise the limit")]
     OverLimit {
         /// The bytes asked for.
@@ -152,6 +153,22 @@ pub enum MemoryError {
         of: &'static str,
         /// The device.
         device: u32,
+    },
+
+    /// The device has no such access to the memory.
+    #[error(
+        "device {device} cannot {needs} memory at {address:#x}, of which it has {level}; allocate with another \
+         VirtualOptions::own_access or peer"
+    )]
+    NoAccess {
+        /// The device.
+        device: u32,
+        /// The address of the memory.
+        address: u64,
+        /// `read` or `write`.
+        needs: &'static str,
+        /// The access that it has.
+        level: AccessLevel,
     },
 
     /// Rows that would overlap.

@@ -131,13 +131,14 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let (driver, at, count) = (context.driver(), self.span.address, self.size_in_bytes() / size as usize);
         // SAFETY: the memory has that many numbers of the pattern's size, aligned for them, and is there in
         // the order of the stream, which is alive.
-        stream.enqueue(|raw| unsafe {
+        let filled = stream.enqueue(|raw| unsafe {
             match pattern {
                 Pattern::Bytes(byte) => driver.cuMemsetD8Async(at, byte, count, raw),
                 Pattern::Pairs(pair) => driver.cuMemsetD16Async(at, pair, count, raw),
                 Pattern::Words(word) => driver.cuMemsetD32Async(at, word, count, raw),
             }
-        })?;
+        });
+        filled.map_err(|error| self.span.refused(error, Access::Write, stream))?;
         self.span.allocation.did(stream, Access::Write);
         Ok(())
     }
@@ -168,7 +169,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         }
         // Also after a failure: some words may have been enqueued.
         self.span.allocation.did(stream, Access::Write);
-        filled
+        filled.map_err(|error| self.span.refused(error, Access::Write, stream))
     }
 
     /// Refuses memory that is not aligned for numbers of this size.

@@ -19,6 +19,7 @@ mod host_borrows;
 mod import;
 mod kind;
 mod managed;
+mod no_access;
 mod operand;
 mod pinned;
 #[cfg(feature = "bytemuck")]

@@ -19,9 +19,9 @@ impl Mesh {
     /// # Errors
     ///
     /// Before any driver call: [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a
-    /// context of another device, [`PeerError::NoContexts`] for none, [`PeerError::TwoContexts`] for two of the
-    /// same device, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), [`ContextError::Stale`]. The
-    /// error of a pair is in the report.
+    /// context of another device, [`PeerError::NoContexts`] for none, [`PeerError::TwoContexts`] for two of
+    /// the same device, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch),
+    /// [`ContextError::Stale`]. The error of a pair is in the report.
     #[doc(alias = "cuCtxEnablePeerAccess")]
     pub fn enable(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
         let mesh = Mesh::of(topology, contexts)?;

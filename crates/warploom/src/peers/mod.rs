@@ -87,6 +87,17 @@ pub enum AccessLevel {
     ReadWrite,
 }
 
+impl fmt::Display for AccessLevel {
+    /// `no access`, `access to read`, `access to read and write`
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            AccessLevel::None => "no access",
+            AccessLevel::Read => "access to read",
+            AccessLevel::ReadWrite => "access to read and write",
+        })
+    }
+}
+
 impl AccessLevel {
     pub(crate) fn flags(self) -> CUmemAccess_flags {
         match self {

@@ -128,7 +128,7 @@ driver_tests! {
         graph.write_dot(&path, DotFlags::new().verbose())?;
         assert!(std::fs::read_to_string(&path)?.contains("digraph"));
         std::fs::remove_file(path)?;
-        assert_eq!(graph.write_dot("a\0b", DotFlags::new()), Err(GraphError::Path.into()));
+        assert_eq!(graph.write_dot("a\0b", DotFlags::new()), Err(GraphError::Path { path: "a\0b".into() }.into()));
     }
 }
 

@@ -249,6 +249,11 @@ impl Allocation {
         }
     }
 
+    /// `true` if it is memory without a stream's order to which its resource gives the device no full access.
+    pub(in crate::memory) fn is_closed_to(&self, device: &Device) -> bool {
+        matches!(&self.owner, Owner::Synchronous { resource } if matches!(resource.is_open_to(device), Ok(Some(false))))
+    }
+
     /// Waits until no stream uses the memory any more, and it is there.
     pub(in crate::memory) fn settle(&self) -> Result<()> {
         self.context().check_generation()?;

@@ -7,7 +7,7 @@ use crate::device::same_driver;
 use crate::memory::allocation::Allocation;
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
-use crate::{Context, CopyError, DeviceCopy, Queue, Result, Slice, SliceMut, Stream, capture};
+use crate::{Context, CopyError, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream, capture};
 
 impl<T: DeviceCopy> Slice<'_, T> {
     /// Copies everything to as many values elsewhere, which may be on another device, in the order of
@@ -68,10 +68,16 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream, has_padding
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
     capture::note_copy(stream, has_padding);
-    enqueue(to, from, bytes, stream)?;
+    enqueue(to, from, bytes, stream).map_err(|error| refused(error, (to, from), stream))?;
     from.allocation.did(stream, Access::Read);
     to.allocation.did(stream, Access::Write);
     Ok(())
+}
+
+/// The error of a copy: the access to an end that the stream's device lacks, or the driver's error.
+#[cold]
+fn refused(error: Error, (to, from): (Span<'_>, Span<'_>), stream: &Stream) -> Error {
+    to.refused(from.refused(error, Access::Read, stream), Access::Write, stream)
 }
 
 /// Enqueues a checked copy that is not empty, of memory that the stream may use.

@@ -48,7 +48,13 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     /// the driver's error.
     #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn copy_from_host(self, values: &[T], queue: &impl Queue) -> Result<()> {
-        let (stream, context) = (queue.stream(), self.context());
+        let (span, stream) = (self.span, queue.stream());
+        self.receive(values, stream).map_err(|error| span.refused(error, Access::Write, stream))
+    }
+
+    /// The copy from the host, on a stream.
+    fn receive(self, values: &[T], stream: &Stream) -> Result<()> {
+        let context = self.context();
         same_length(values.len(), self.len())?;
         context.serves(stream)?;
         if self.size_in_bytes() == 0 {
@@ -98,7 +104,12 @@ impl<T: DeviceCopy> Slice<'_, T> {
     /// the driver's error.
     #[doc(alias = "cuMemcpyDtoHAsync")]
     pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
-        let stream = queue.stream();
+        let (span, stream) = (self.span, queue.stream());
+        self.collect(stream).map_err(|error| span.refused(error, Access::Read, stream))
+    }
+
+    /// All values, by a copy on a stream.
+    fn collect(self, stream: &Stream) -> Result<Vec<T>> {
         self.context().serves(stream)?;
         let (mut values, bytes) = (Vec::with_capacity(self.len()), self.size_in_bytes());
         if bytes > DIRECT {
@@ -134,7 +145,8 @@ impl<T: DeviceCopy> Slice<'_, T> {
             let stream = queue.stream();
             self.context().serves(stream)?;
             // SAFETY: the slice has room for as many values, and is borrowed.
-            return unsafe { self.stage(values.as_mut_ptr(), stream) };
+            let staged = unsafe { self.stage(values.as_mut_ptr(), stream) };
+            return staged.map_err(|error| self.span.refused(error, Access::Read, stream));
         }
         values.copy_from_slice(&self.download(queue)?);
         Ok(())

@@ -21,8 +21,8 @@ impl ManagedRange<'_> {
     /// [`ManagedError::NotManaged`](crate::ManagedError::NotManaged),
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device or a stream of
     /// another driver, [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported) for a NUMA
-    /// node on a driver before 12.2, [`LocationError::NumaRefused`](crate::LocationError::NumaRefused) for one that
-    /// does not exist, and the driver's error.
+    /// node on a driver before 12.2, [`LocationError::NumaRefused`](crate::LocationError::NumaRefused) for
+    /// one that does not exist, and the driver's error.
     #[doc(alias = "cuMemPrefetchAsync")]
     pub fn prefetch(&self, to: impl Into<Location>, queue: &impl Queue) -> Result<()> {
         let (to, stream) = (to.into(), queue.stream());

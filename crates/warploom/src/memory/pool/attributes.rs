@@ -20,6 +20,11 @@ fn attribute(pool: &DriverPool, attribute: CUmemPool_attribute) -> Result<u64> {
     Ok(value)
 }
 
+/// The bytes in the hands of buffers.
+pub(super) fn used(pool: &DriverPool) -> Result<u64> {
+    attribute(pool, CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
+}
+
 pub(super) fn set_attribute(pool: &DriverPool, attribute: CUmemPool_attribute, mut value: u64) -> Result<()> {
     let driver = pool.context().driver();
     // SAFETY: as above.

@@ -12,6 +12,7 @@ use warploom_driver::sys::types::{
 use warploom_driver::sys::types::{CUmemAllocationHandleType, CUresult};
 
 use super::access_cache::AccessCache;
+use super::attributes;
 use super::found;
 use crate::capture::{self, RelaxedMode};
 use crate::diagnostics::{Subject, report};
@@ -20,13 +21,18 @@ use crate::leaks::{Kind, Mark, mark};
 use crate::location::refused_at;
 use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::resource::{StreamOrdered, allocate, size};
-use crate::{Buffer, Context, Device, DeviceCopy, PeerSet, PoolOptions, Queue, Result, Stream, callback, reclaimer};
+use crate::{
+    Buffer, Context, Device, DeviceCopy, Error, MemoryError, PeerSet, PoolOptions, Queue, Result, Stream, callback,
+    reclaimer,
+};
 
 /// A pool, for streams of a context to use.
 pub(in crate::memory) struct DriverPool {
     raw: Handle<CUmemPoolHandle_st>,
     context: Context,
     memory: PoolMemory,
+    /// The most bytes that it takes, as it was made; 0 is no maximum.
+    max_size: usize,
     /// `true` if the pool ends with this value; the driver's own do not.
     is_owned: bool,
     /// Its handle for other processes, if it was made to be shared.
@@ -109,6 +115,7 @@ impl DriverPool {
             raw: Handle::new(raw),
             context: context.clone(),
             memory,
+            max_size: options.max_size,
             is_owned: true,
             #[cfg(target_os = "linux")]
             handle: None,
@@ -135,6 +142,7 @@ impl DriverPool {
             raw: Handle::new(raw),
             context: context.clone(),
             memory,
+            max_size: 0,
             is_owned: false,
             #[cfg(target_os = "linux")]
             handle: None,
@@ -211,6 +219,7 @@ impl DriverPool {
             raw: Handle::new(self.raw.raw()),
             context: self.context.clone(),
             memory: self.memory,
+            max_size: self.max_size,
             is_owned: std::mem::take(&mut self.is_owned),
             #[cfg(target_os = "linux")]
             handle: self.handle.take(),
@@ -218,6 +227,19 @@ impl DriverPool {
             registration: self.registration.take(),
             grants: std::mem::take(&mut self.grants),
             _mark: std::mem::take(&mut self._mark),
+        }
+    }
+
+    /// The error of an allocation: the pool's own limit, if that is the reason, or the driver's.
+    #[cold]
+    fn refused(&self, asked: usize, error: Error) -> Error {
+        let limit = self.max_size;
+        if limit == 0 || !error.is_out_of_memory() {
+            return error;
+        }
+        match attributes::used(self).map(|used| usize::try_from(used).unwrap_or(usize::MAX)) {
+            Ok(used) if used.saturating_add(asked) > limit => MemoryError::OverLimit { asked, used, limit }.into(),
+            _ => error,
         }
     }
 
@@ -263,7 +285,8 @@ unsafe impl StreamOrdered for DriverPool {
         let (driver, pool) = (self.context.driver(), self.as_raw());
         stream.context().check_generation()?;
         // SAFETY: `address` is writable; pool and stream are alive and of the same driver.
-        stream.enqueue(|raw| unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, raw) })?;
+        let allocate = |raw| unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, raw) };
+        stream.enqueue(allocate).map_err(|error| self.refused(bytes, error))?;
         Ok(address)
     }
 

@@ -56,8 +56,8 @@ impl PinnedPool {
     ///
     /// # Errors
     ///
-    /// As [`PinnedPool::new`]; [`LocationError::NumaRefused`](crate::LocationError::NumaRefused) for a node that
-    /// does not exist.
+    /// As [`PinnedPool::new`]; [`LocationError::NumaRefused`](crate::LocationError::NumaRefused) for a node
+    /// that does not exist.
     pub fn on_numa_node(context: &Context, node: NumaId, options: PoolOptions) -> Result<PinnedPool> {
         PinnedPool::at(context, Host::Numa(node), options)
     }
@@ -149,8 +149,8 @@ impl PinnedPool {
     }
 }
 
-/// `true` if a driver that does not know the attribute has no such pools: it refuses a location of the host as a whole,
-/// which came later than pools of NUMA nodes did.
+/// `true` if a driver that does not know the attribute has no such pools: it refuses a location of the host
+/// as a whole, which came later than pools of NUMA nodes did.
 fn is_unknown_to_driver(place: Host, error: &Error) -> bool {
     match error {
         Error::Driver(warploom_driver::Error::Unsupported { .. }) => place == Host::Any,

@@ -45,13 +45,14 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
         let (pitch, width, height) = (grid.pitch * size_of::<T>(), grid.width, grid.height);
         // SAFETY: the memory has these rows of values of the pattern's size, aligned for them, and is there
         // in the order of the stream, which is alive.
-        stream.enqueue(|raw| unsafe {
+        let filled = stream.enqueue(|raw| unsafe {
             match pattern {
                 Pattern::Bytes(byte) => driver.cuMemsetD2D8Async(at, pitch, byte, width * size_of::<T>(), height, raw),
                 Pattern::Pairs(pair) => driver.cuMemsetD2D16Async(at, pitch, pair, width, height, raw),
                 Pattern::Words(word) => driver.cuMemsetD2D32Async(at, pitch, word, width, height, raw),
             }
-        })?;
+        });
+        filled.map_err(|error| grid.allocation.refused(error, (at, Access::Write), stream))?;
         grid.allocation.did(stream, Access::Write);
         Ok(())
     }

@@ -20,6 +20,20 @@ pub enum VirtualMemoryError {
         alignment: usize,
     },
 
+    /// The driver reserves no addresses with this alignment.
+    #[error(
+        "the driver refuses an alignment of {alignment:#x} for {bytes} bytes; all memory is aligned to {granularity:#x}: \
+         ask for a smaller power of two, or 0 for any alignment"
+    )]
+    AlignmentRefused {
+        /// The alignment asked for.
+        alignment: usize,
+        /// The bytes to reserve.
+        bytes: usize,
+        /// The alignment that all memory has.
+        granularity: usize,
+    },
+
     /// The address is not a multiple of the granularity and of the alignment asked for.
     #[error("nothing can be mapped at {address:#x}, which is not a multiple of {multiple:#x}")]
     Misaligned {

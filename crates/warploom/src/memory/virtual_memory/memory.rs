@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType};
+use warploom_driver::sys::types::{
+    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUresult,
+};
 
 use super::VirtualOptions;
 use super::range::Range;
@@ -163,7 +165,15 @@ impl Shared {
 
     /// Addresses for a new allocation of so many bytes.
     pub(super) fn reserve(&self, bytes: usize) -> Result<Range> {
-        Range::reserve(self.context.device(), bytes, self.options.alignment, self.options.address)
+        let (alignment, granularity) = (self.options.alignment, self.granularity);
+        Range::reserve(self.context.device(), bytes, alignment, self.options.address).map_err(|error| {
+            match error.code() {
+                Some(CUresult::CUDA_ERROR_INVALID_VALUE) if alignment > granularity => {
+                    VirtualMemoryError::AlignmentRefused { alignment, bytes, granularity }.into()
+                }
+                _ => error,
+            }
+        })
     }
 
     /// Maps memory into the unmapped part, and sets the access of devices.
