@@ -179,6 +179,7 @@ impl Error {
             Error::Event(EventError::NotComplete) => Some(CUresult::CUDA_ERROR_NOT_READY),
             Error::Location(LocationError::NumaRefused { .. })
             | Error::Context(ContextError::LimitRefused { .. })
+            | Error::Launch(LaunchError::AttributeRefused { .. })
             | Error::VirtualMemory(VirtualMemoryError::AlignmentRefused { .. })
             | Error::Memory(MemoryError::NoAccess { .. }) => Some(CUresult::CUDA_ERROR_INVALID_VALUE),
             Error::Peer(PeerError::TooMany { .. }) => Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS),

@@ -4,9 +4,9 @@
 use warploom::graph::{DotFlags, Position, SwitchNode};
 use warploom::{
     AccessLevel, Context, ContextError, DeviceError, DevicePool, Driver, Error, GraphDef, GraphError, Host, JitOptions,
-    Kernel, LaunchConfig, LaunchError, Library, LibraryError, Limit, Location, LocationError, ManagedMemory,
-    ManagedPool, MemoryError, Mesh, NumaId, PeerError, PinnedPool, PoolOptions, Result, Stream, StreamWord, Topology,
-    VirtualMemory, VirtualMemoryError, VirtualOptions, discard_prefetch_batch, prefetch_batch,
+    Kernel, KernelAttribute, LaunchConfig, LaunchError, Library, LibraryError, Limit, Location, LocationError,
+    ManagedMemory, ManagedPool, MemoryError, Mesh, NumaId, PeerError, PinnedPool, PoolOptions, Result, Stream,
+    StreamWord, Topology, VirtualMemory, VirtualMemoryError, VirtualOptions, discard_prefetch_batch, prefetch_batch,
 };
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::{TestResult, assert_sound, open};
@@ -109,6 +109,21 @@ fn launches_and_code() -> TestResult {
             &["1048576×1048576×1", "1024×1024×64"],
         ),
         (
+            "the shared memory of no blocks",
+            |world| world.kernel.occupancy(&world.context)?.available_dynamic_shared(0, 32).map(drop),
+            |error| matches!(error, Error::Launch(LaunchError::Empty { what: "grid", .. })),
+            &["0×1×1", "at least 1"],
+        ),
+        (
+            "shared memory that no block has",
+            |world| {
+                let device = world.context.device();
+                world.kernel.set_attribute(KernelAttribute::MaxDynamicShared, i32::MAX, device)
+            },
+            |error| matches!(error, Error::Launch(LaunchError::AttributeRefused { value: i32::MAX, .. })),
+            &["2147483647", "MaxDynamicShared", "stays 49152"],
+        ),
+        (
             "0 registers",
             |world| Library::from_ptx_with(world.driver(), PTX, JitOptions::new().max_registers(0)).map(drop),
             |error| matches!(error, Error::Library(LibraryError::MaxRegisters { count: 0 })),
@@ -140,6 +155,21 @@ fn contexts_and_meshes() -> TestResult {
             |world| world.context.set_limit(Limit::StackSize, usize::MAX),
             |error| matches!(error, Error::Context(ContextError::LimitRefused { limit: Limit::StackSize, .. })),
             &["18446744073709551615", "the stack size of device 0", "stays 1024"],
+        ),
+        (
+            "a limit that cannot be set",
+            |world| world.context.set_limit(Limit::SharedMemory, 1),
+            |error| matches!(error, Error::Context(ContextError::FixedLimit { limit: Limit::SharedMemory, .. })),
+            &["to 1 or otherwise", "read only"],
+        ),
+        (
+            "a limit that the driver does not know",
+            |world| world.context.set_limit(Limit::BlockMemory, 1),
+            |error| {
+                let limit = Limit::BlockMemory;
+                *error == Error::Context(ContextError::UnsupportedLimit { limit, device: 0 })
+            },
+            &["device 0", "the memory of a block"],
         ),
         (
             "a mesh of nothing",

@@ -45,10 +45,21 @@ pub enum ContextError {
     Null,
 
     /// The device has no such limit.
-    #[error("device {device} has no {limit}")]
+    #[error("device {device} does not have {limit} as a limit, or its driver is older than that; leave it out")]
     UnsupportedLimit {
         /// The limit.
         limit: Limit,
+        /// The device.
+        device: u32,
+    },
+
+    /// The limit can be read only.
+    #[error("{limit} of device {device} cannot be set, to {value} or otherwise; it can be read only")]
+    FixedLimit {
+        /// The limit.
+        limit: Limit,
+        /// The value asked for.
+        value: usize,
         /// The device.
         device: u32,
     },

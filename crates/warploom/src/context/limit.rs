@@ -6,7 +6,7 @@ use std::fmt;
 use warploom_driver::sys::types::{CUlimit, CUresult};
 
 use super::Context;
-use crate::{ContextError, Error, Result};
+use crate::{ContextError, Result};
 
 /// A limit of a context, in bytes or as a count.
 #[non_exhaustive]
@@ -96,8 +96,14 @@ impl Context {
         let _current = self.current()?;
         let mut value = 0;
         // SAFETY: `value` is writable, and `_current` keeps the context current.
-        self.named(limit, unsafe { self.driver().cuCtxGetLimit(&raw mut value, limit.as_raw()) })?;
-        Ok(value)
+        let asked = unsafe { self.driver().cuCtxGetLimit(&raw mut value, limit.as_raw()) };
+        asked.map(|()| value).map_err(|error| match error.code() {
+            // A driver does not know the numbers of limits that came after it.
+            Some(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT | CUresult::CUDA_ERROR_INVALID_VALUE) => {
+                ContextError::UnsupportedLimit { limit, device: self.device().ordinal() }.into()
+            }
+            _ => error.into(),
+        })
     }
 
     /// Sets a limit. The driver may round it, up or down: [`Context::limit`] has the actual value.
@@ -106,28 +112,22 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, [`ContextError::LimitRefused`] for
-    /// a value that the driver does not take, and the driver's error. Then it is as it was.
+    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, [`ContextError::FixedLimit`] for one
+    /// that cannot be set, [`ContextError::LimitRefused`] for a value that the driver does not take, and the
+    /// driver's error. Then it is as it was.
     #[doc(alias = "cuCtxSetLimit")]
     pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
         let _current = self.current()?;
         // SAFETY: passes numbers; `_current` keeps the context current.
-        let set = self.named(limit, unsafe { self.driver().cuCtxSetLimit(limit.as_raw(), value) });
-        set.map_err(|error| match (error.code(), self.limit(limit)) {
-            (Some(CUresult::CUDA_ERROR_INVALID_VALUE), Ok(current)) => {
-                let device = self.device().ordinal();
-                ContextError::LimitRefused { limit, value, current, device }.into()
-            }
-            _ => error,
-        })
-    }
-
-    /// Says which limit the device does not have.
-    fn named(&self, limit: Limit, answer: warploom_driver::Result<()>) -> Result<()> {
-        answer.map_err(|error| match error.code() {
-            Some(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT) => {
-                Error::Context(ContextError::UnsupportedLimit { limit, device: self.device().ordinal() })
-            }
+        let Err(error) = (unsafe { self.driver().cuCtxSetLimit(limit.as_raw(), value) }) else { return Ok(()) };
+        let device = self.device().ordinal();
+        Err(match error.code() {
+            Some(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT) => ContextError::UnsupportedLimit { limit, device }.into(),
+            Some(CUresult::CUDA_ERROR_NOT_PERMITTED) => ContextError::FixedLimit { limit, value, device }.into(),
+            Some(CUresult::CUDA_ERROR_INVALID_VALUE) => match self.limit(limit) {
+                Ok(current) => ContextError::LimitRefused { limit, value, current, device }.into(),
+                Err(unsupported) => unsupported,
+            },
             _ => error.into(),
         })
     }

@@ -1,9 +1,9 @@
 //! Kernel attributes: registers, shared memory, block size.
 #![expect(unsafe_code, reason = "asks the driver about a kernel")]
 
-use warploom_driver::sys::types::CUfunction_attribute;
+use warploom_driver::sys::types::{CUfunction_attribute, CUresult};
 
-use super::Kernel;
+use super::{Kernel, LaunchError};
 use crate::device::same_driver;
 use crate::{Device, Result};
 
@@ -104,7 +104,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// As [`Kernel::attribute`].
+    /// [`LaunchError::AttributeRefused`] for a value that it cannot have on the device, and as
+    /// [`Kernel::attribute`].
     #[doc(alias = "cuKernelSetAttribute")]
     pub fn set_attribute(&self, attribute: KernelAttribute, value: i32, device: &Device) -> Result<()> {
         same_driver(self.driver(), device.driver())?;
@@ -113,6 +114,11 @@ impl Kernel {
             unsafe { self.driver().cuKernelSetAttribute(attribute.as_raw(), value, self.as_raw(), device.as_raw()) };
         // Also if it failed, since it may have been set all the same.
         self.shared().limits.forget(device);
-        Ok(set?)
+        set.map_err(|error| match (error.code(), self.attribute(attribute, device)) {
+            (Some(CUresult::CUDA_ERROR_INVALID_VALUE), Ok(current)) => {
+                LaunchError::AttributeRefused { attribute, value, current, device: device.ordinal() }.into()
+            }
+            _ => error.into(),
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Dimensions;
+use super::{Dimensions, KernelAttribute};
 use crate::PriorityRange;
 
 /// A launch that was refused before the driver was called.
@@ -100,6 +100,22 @@ pub enum LaunchError {
         blocks: u64,
         /// The most.
         limit: u64,
+    },
+
+    /// An attribute of the kernel cannot have the value, or cannot be set.
+    #[error(
+        "the driver refuses {value} for {attribute:?} of the kernel on device {device}, which stays {current}; set a value \
+         that the device has, as `Properties` says, if the attribute can be set"
+    )]
+    AttributeRefused {
+        /// The attribute.
+        attribute: KernelAttribute,
+        /// The value asked for.
+        value: i32,
+        /// The value that it has.
+        current: i32,
+        /// The device.
+        device: u32,
     },
 
     /// The context has no such priority.

@@ -154,9 +154,12 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Occupancy::max_active_blocks`].
+    /// [`LaunchError::Empty`] for no blocks, and as [`Occupancy::max_active_blocks`].
     #[doc(alias = "cuOccupancyAvailableDynamicSMemPerBlock")]
     pub fn available_dynamic_shared(&self, blocks: u32, block: impl Into<Dimensions>) -> Result<usize> {
+        if blocks == 0 {
+            return Err(LaunchError::Empty { what: "grid", dimensions: blocks.into() }.into());
+        }
         let (threads, blocks) = (self.threads(block.into())?, c_int::try_from(blocks).unwrap_or(c_int::MAX));
         let _current = self.enter()?;
         let mut bytes = 0;

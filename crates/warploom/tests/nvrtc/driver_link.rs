@@ -107,6 +107,8 @@ driver_tests! {
             (linker(&context)?.input(ptx("e", "")).input(trusted::code(CodeKind::Cubin, "e", [])), LinkError::EmptyInput { name: "e".to_owned() }),
             (Linker::new("", architecture).input(kernel()), LinkError::VirtualArchitecture { architecture }),
             (linker(&context)?.input(lto), LinkError::NotForDrivers { name: "lto".to_owned(), kind: CodeKind::LtoIr }),
+            (linker(&context)?.input(kernel()).max_registers(0), LinkError::Registers { registers: 0 }),
+            (linker(&context)?.input(kernel()).max_registers(256), LinkError::Registers { registers: 256 }),
             (linker(&context)?.input(zero), LinkError::Zero { text: "\0".to_owned() }),
             (linker(&context)?.input(kernel()).keep_kernel("k"), option("-kernels-used=k")),
             (linker(&context)?.input(kernel()).keep_variable("v"), option("-variables-used=v")),

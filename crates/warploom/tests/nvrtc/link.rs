@@ -70,6 +70,7 @@ fn invalid_links_are_refused_before_nvjitlink_is_called() {
             Target::Cubin,
             LinkError::EmptyInput { name: "e".to_owned() },
         ),
+        (linker().input(input()).max_registers(256), Target::Cubin, LinkError::Registers { registers: 256 }),
         (linker().input(input()), Target::LtoIr, LinkError::NotAnOutput { kind: CodeKind::LtoIr }),
         (Linker::new("", architecture).input(input()), Target::Cubin, LinkError::VirtualArchitecture { architecture }),
         (linker().input(input()).raw("\0"), Target::Cubin, LinkError::Zero { text: "\0".to_owned() }),

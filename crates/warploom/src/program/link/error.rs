@@ -76,6 +76,13 @@ pub enum LinkError {
         architecture: Architecture,
     },
 
+    /// The register limit is out of range.
+    #[error("a kernel cannot be held to {registers} registers; a thread has from 1 to 255")]
+    Registers {
+        /// The number asked for.
+        registers: u32,
+    },
+
     /// There is no code to link.
     #[error("there is nothing to link; add at least 1 piece of code")]
     NoInputs,

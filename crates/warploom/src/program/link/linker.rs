@@ -103,8 +103,8 @@ impl Linker {
     /// # Errors
     ///
     /// [`LinkError::Driver`] with the log. Before the driver is asked: [`LinkError::NoInputs`],
-    /// [`LinkError::EmptyInput`], [`LinkError::VirtualArchitecture`], [`LinkError::Zero`],
-    /// [`LinkError::NotForDrivers`] for LTO-IR, and [`LinkError::UnsupportedOption`] for options that only
+    /// [`LinkError::EmptyInput`], [`LinkError::Registers`], [`LinkError::VirtualArchitecture`],
+    /// [`LinkError::Zero`], [`LinkError::NotForDrivers`] for LTO-IR, and [`LinkError::UnsupportedOption`] for options that only
     /// nvJitLink can be asked.
     #[doc(alias = "cuLinkComplete")]
     pub fn link_by_driver(&self, context: &Context) -> Result<Linked> {
@@ -149,6 +149,9 @@ impl Linker {
         }
         if let Some(input) = self.inputs.iter().find(|input| input.bytes().is_empty()) {
             return Err(LinkError::EmptyInput { name: input.name().to_owned() });
+        }
+        if let Some(registers) = self.options.iter().find_map(LinkOption::impossible_registers) {
+            return Err(LinkError::Registers { registers });
         }
         if !self.architecture.is_real() {
             return Err(LinkError::VirtualArchitecture { architecture: self.architecture });

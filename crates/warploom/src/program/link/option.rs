@@ -57,6 +57,14 @@ impl LinkOption {
         matches!(self, KeepKernel(_) | KeepVariable(_) | Assembler(_) | Raw(_))
     }
 
+    /// A number of registers that no thread can have.
+    pub(super) fn impossible_registers(&self) -> Option<u32> {
+        match self {
+            LinkOption::MaxRegisters(registers) if !(1..=255).contains(registers) => Some(*registers),
+            _ => None,
+        }
+    }
+
     /// The driver's option, if there is one.
     fn add(&self, options: JitOptions) -> Option<JitOptions> {
         match self {
@@ -115,7 +123,7 @@ impl Linker {
         self.option(LinkOption::Optimize(on))
     }
 
-    /// The most registers that a thread of a kernel has.
+    /// The most registers that a thread of a kernel has, 1 to 255.
     #[doc(alias = "-maxrregcount")]
     pub fn max_registers(self, registers: u32) -> Linker {
         self.option(LinkOption::MaxRegisters(registers))
