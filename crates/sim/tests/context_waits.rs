@@ -3,6 +3,7 @@
 
 use std::ffi::{CString, c_void};
 use std::ptr::{null_mut, with_exposed_provenance_mut};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -49,11 +50,14 @@ impl<'a> Blocked<'a> {
     /// `true` if a call made in the context, on a thread of its own, returns only after the release.
     fn holds_up(&self, work: impl FnOnce() -> Result<(), Error> + Send) -> TestResult<bool> {
         let (driver, context) = (self.driver, self.context.expose_provenance());
+        let started = Barrier::new(2);
         std::thread::scope(|scope| -> TestResult<bool> {
-            let thread = scope.spawn(move || {
-                call!(driver.cuCtxSetCurrent(with_exposed_provenance_mut(context)))?;
-                work()
+            let thread = scope.spawn(|| {
+                let current = call!(driver.cuCtxSetCurrent(with_exposed_provenance_mut(context)));
+                started.wait();
+                current.and_then(|()| work())
             });
+            started.wait();
             std::thread::sleep(Duration::from_millis(100));
             let waited = !thread.is_finished();
             self.release();

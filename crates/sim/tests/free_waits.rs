@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -50,11 +51,14 @@ impl<'a> Blocked<'a> {
 fn waits(driver: &Driver, context: CUcontext, free: impl FnOnce() -> Result<(), Error> + Send) -> TestResult<bool> {
     let blocked = Blocked::new(driver)?;
     let context = context.expose_provenance();
+    let started = Barrier::new(2);
     let waited = std::thread::scope(|scope| -> TestResult<bool> {
-        let thread = scope.spawn(move || {
-            call!(driver.cuCtxSetCurrent(std::ptr::with_exposed_provenance_mut(context)))?;
-            free()
+        let thread = scope.spawn(|| {
+            let current = call!(driver.cuCtxSetCurrent(std::ptr::with_exposed_provenance_mut(context)));
+            started.wait();
+            current.and_then(|()| free())
         });
+        started.wait();
         std::thread::sleep(Duration::from_millis(100));
         let waited = !thread.is_finished();
         blocked.release();

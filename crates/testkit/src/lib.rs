@@ -20,6 +20,7 @@ mod primary;
 pub mod process;
 mod random;
 mod stream;
+mod waiting;
 
 pub use access::{AccessSpy, AccessWrite};
 pub use budget::budget;
@@ -34,6 +35,7 @@ pub use pool::pool_properties;
 pub use primary::Primary;
 pub use random::Random;
 pub use stream::Stream;
+pub use waiting::while_waiting;
 pub use warploom_test::sweep;
 
 pub use {warploom_driver as driver, warploom_sim as sim, warploom_sys as sys};

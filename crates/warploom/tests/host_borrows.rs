@@ -1,5 +1,6 @@
 //! Borrows by the host, and launches of graphs that use the same memory.
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -34,12 +35,14 @@ fn borrowed<'a, T: DeviceCopy>(memory: impl Into<Slice<'a, T>>) -> Error {
 fn waits(stream: &Stream, enqueue: impl FnOnce() -> TestResult, wait: impl FnOnce() + Send) -> TestResult<bool> {
     let gate = Gate::close(stream)?;
     enqueue()?;
-    let is_open = AtomicBool::new(false);
+    let (is_open, started) = (AtomicBool::new(false), Barrier::new(2));
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
+            started.wait();
             wait();
             is_open.load(Ordering::Acquire)
         });
+        started.wait();
         thread::sleep(Duration::from_millis(20));
         is_open.store(true, Ordering::Release);
         gate.open();

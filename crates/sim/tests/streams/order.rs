@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
+use std::sync::Barrier;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{CUevent, CUstream};
@@ -199,11 +200,14 @@ driver_tests! {
         let made = stream(driver, 0)?;
         latch.block(made)?;
         let context = primary.context.addr();
+        let started = Barrier::new(2);
         std::thread::scope(|scope| -> TestResult {
-            let waiter = scope.spawn(move || {
-                call!(driver.cuCtxSetCurrent(std::ptr::without_provenance_mut(context)))?;
-                call!(driver.cuStreamSynchronize(null_mut()))
+            let waiter = scope.spawn(|| {
+                let current = call!(driver.cuCtxSetCurrent(std::ptr::without_provenance_mut(context)));
+                started.wait();
+                current.and_then(|()| call!(driver.cuStreamSynchronize(null_mut())))
             });
+            started.wait();
             std::thread::sleep(std::time::Duration::from_millis(50));
             assert!(!waiter.is_finished());
             latch.open();

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -29,9 +30,13 @@ fn setup(driver: &Driver) -> TestResult<(Context, Stream)> {
 /// waited.
 fn while_held_up<R: Send>(stream: &Stream, scope: impl FnOnce() -> R + Send) -> TestResult<(R, bool)> {
     let gate = Gate::close(stream)?;
-    let is_open = AtomicBool::new(false);
+    let (is_open, started) = (AtomicBool::new(false), Barrier::new(2));
     thread::scope(|threads| {
-        let waiting = threads.spawn(|| (scope(), is_open.load(Ordering::Acquire)));
+        let waiting = threads.spawn(|| {
+            started.wait();
+            (scope(), is_open.load(Ordering::Acquire))
+        });
+        started.wait();
         thread::sleep(Duration::from_millis(20));
         is_open.store(true, Ordering::Release);
         gate.open();

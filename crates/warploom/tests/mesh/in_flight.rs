@@ -1,12 +1,9 @@
 //! Access between contexts that is disabled while it is used: the work ends first (S0.27).
 #![expect(unsafe_code, reason = "launches kernels, and disables access at once")]
 
-use std::thread;
-use std::time::Duration;
-
 use warploom::sys::types::CUresult;
 use warploom::{Buffer, DeviceMemory, Function, Kernel, LaunchConfig, Mesh};
-use warploom_testkit::{TestResult, budget};
+use warploom_testkit::{TestResult, budget, while_waiting};
 
 use super::Site;
 use super::gate::Gate;
@@ -30,14 +27,11 @@ fn work_in_flight_ends_before_access_is_disabled() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let mesh = site.mesh()?;
     let (kernel, gate, values) = gated(&site)?;
-    thread::scope(|scope| -> TestResult {
-        let disabling = scope.spawn(|| mesh.disable());
-        thread::sleep(Duration::from_millis(30));
-        assert!(!disabling.is_finished() && mesh.is_enabled(1, 0)?, "it did not wait");
-        gate.open();
-        disabling.join().map_err(|_| "it panicked")??;
+    let check = || {
+        assert!(mesh.is_enabled(1, 0)?);
         Ok(())
-    })?;
+    };
+    while_waiting(&site.machine, Function::cuCtxSynchronize, || mesh.disable(), check, || gate.open())??;
     assert!(site.enabled()?.is_empty());
     drop((gate, kernel));
     assert_eq!(values.download(&site.contexts[0].stream()?)?, [2.0, 4.0]);

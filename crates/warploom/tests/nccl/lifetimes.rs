@@ -1,13 +1,10 @@
 //! Memory that NCCL uses stays until it is done.
 
-use std::thread;
-use std::time::Duration;
-
 use warploom::nccl::Reduction;
-use warploom::{DeviceMemory, DevicePool, LiveSet as _, Mesh, Topology};
+use warploom::{DeviceMemory, DevicePool, Function, LiveSet as _, Mesh, Topology};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology as Wiring;
-use warploom_testkit::{TestResult, assert_sound, driver_tests, open};
+use warploom_testkit::{TestResult, assert_sound, driver_tests, open, while_waiting};
 
 use super::gate::Gate;
 use super::{Alone, Fake, four, with_four};
@@ -130,14 +127,12 @@ fn access_of_a_rank_is_taken_away_after_its_work() -> TestResult {
     let pool = &ranks[0].pool;
     pool.peers().extend([1, 2])?;
     let gate = Gate::close(&ranks[3].stream)?;
-    thread::scope(|scope| -> TestResult {
-        let removing = scope.spawn(|| pool.peers().remove(1));
-        thread::sleep(Duration::from_millis(30));
-        assert!(!removing.is_finished() && pool.peers().contains(1)?, "it did not wait");
-        gate.open();
-        assert!(removing.join().map_err(|_| "it panicked")??);
+    let check = || {
+        assert!(pool.peers().contains(1)?);
         Ok(())
-    })?;
+    };
+    let wait = Function::cuCtxSynchronize;
+    assert!(while_waiting(&machine, wait, || pool.peers().remove(1), check, || gate.open())??);
     drop(gate);
     ranks.into_iter().try_for_each(|rank| rank.communicator.close())?;
     assert_sound(&machine);

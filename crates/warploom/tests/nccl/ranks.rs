@@ -1,6 +1,7 @@
 //! Results of collective operations over several ranks.
 
 use std::thread;
+use std::time::Instant;
 
 use warploom::nccl::{Communicator, NcclError, Reduction};
 use warploom::{Buffer, Context, DevicePool, Driver, Result};
@@ -8,6 +9,7 @@ use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, assert_sound, open};
 
+use super::fake::PATIENCE;
 use super::{Fake, Rank, join, nccl_error, with_four};
 
 /// A buffer for each rank: rank r has `values(r)`.
@@ -255,7 +257,9 @@ fn a_rank_of_a_thread_that_differs_is_refused_and_the_others_memory_is_whole() -
                 Ok((rank, values))
             }));
             // The call of NCCL waits for the other ranks.
+            let deadline = Instant::now() + PATIENCE;
             while calls <= number {
+                assert!(Instant::now() < deadline, "rank {number} has not called NCCL; {calls} have");
                 let made = fake.take_calls();
                 assert!(
                     made.iter().all(|call| call.starts_with("ncclAllReduce") && call.contains("count 4")),

@@ -1,7 +1,7 @@
 //! Precompiled headers (PRG-7): their outcome, and too little memory for them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::time::Duration;
 
 use warploom::Result;
@@ -103,10 +103,12 @@ type CompileStep = fn(&Program, &Nvrtc) -> Result<()>;
 /// same time.
 fn meet(options: &CompileOptions, wait: Duration, how: CompileStep) -> bool {
     let (inside, met) = (Arc::new((Mutex::new(0), Condvar::new())), Arc::new(AtomicBool::new(false)));
+    let started = Barrier::new(2);
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 let nvrtc = fake::open();
+                started.wait();
                 let (inside, met) = (Arc::clone(&inside), Arc::clone(&met));
                 fake::meanwhile(move || {
                     let (count, changed) = &*inside;

@@ -1,9 +1,6 @@
 //! Access that is taken away while another device uses the memory: its work ends first (S0.27).
 #![expect(unsafe_code, reason = "launches kernels, and takes access away at once")]
 
-use std::thread;
-use std::time::Duration;
-
 use warploom::capture::Relaxed;
 use warploom::sys::types::CUresult;
 use warploom::{
@@ -14,7 +11,7 @@ use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::sweep::Sweep;
-use warploom_testkit::{TestResult, assert_sound, budget, open};
+use warploom_testkit::{TestResult, assert_sound, budget, open, while_waiting};
 
 use super::gate::Gate;
 use super::{ordinals, set};
@@ -56,15 +53,13 @@ impl Stage {
     /// Asserts that a change waits at the gate, and ends when it is opened. Others may read the set
     /// meanwhile.
     fn ends_behind(&self, gate: &Gate, name: &str, change: impl FnOnce() -> Result<()> + Send) -> TestResult {
-        thread::scope(|scope| {
-            let changing = scope.spawn(change);
-            thread::sleep(Duration::from_millis(30));
-            assert!(!changing.is_finished(), "{name} did not wait");
+        let check = || {
             assert_eq!(ordinals(self.pool.peers())?, set([1, 2]), "{name}");
-            gate.open();
-            changing.join().map_err(|_| "the change panicked")??;
             Ok(())
-        })
+        };
+        let wait = Function::cuCtxSynchronize;
+        let changed = while_waiting(&self.machine, wait, change, check, || gate.open());
+        Ok(changed.map_err(|error| format!("{name}: {error}"))??)
     }
 
     /// Asserts that taking away all access waits at the gate, and that the kernel behind it did its work.

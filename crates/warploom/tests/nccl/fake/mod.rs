@@ -28,7 +28,7 @@ const CUDA_ERROR: ncclResult_t = 1;
 const TIMED_OUT: ncclResult_t = 2;
 const INVALID_ARGUMENT: ncclResult_t = 4;
 const INVALID_USAGE: ncclResult_t = 5;
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A simulated machine's NCCL: while it is held, its functions can be called on this thread, and, for
 /// communicators, on any.
