@@ -1,4 +1,5 @@
-//! `docs/requirements.md` lists every requirement that a test or a comment names.
+//! `docs/requirements.md` lists every requirement, each with its tests, and every number that a test or a comment
+//! names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -47,9 +48,27 @@ fn named(folder: &Path, found: &mut BTreeMap<String, BTreeSet<String>>) -> TestR
     Ok(())
 }
 
+fn page() -> TestResult<String> {
+    Ok(fs::read_to_string(crates().join("../docs/requirements.md"))?)
+}
+
+/// The numbers that the page says there are: `Numbers: C.1 to C.6, M.1 to M.8.`
+fn stated(page: &str) -> TestResult<BTreeSet<String>> {
+    let mut stated = BTreeSet::new();
+    for range in page.lines().filter_map(|line| line.strip_prefix("Numbers: ")).flat_map(|line| line.split(", ")) {
+        let (first, last) = range.trim_end_matches('.').split_once(" to ").ok_or("a range without an end")?;
+        let (family, first) = first.split_once('.').ok_or("a number without a family")?;
+        let last = last.strip_prefix(family).and_then(|last| last.strip_prefix('.'));
+        let last: u32 = last.ok_or("a range of two families")?.parse()?;
+        assert_eq!(first, "1", "{range}");
+        assert!((1..=last).all(|number| stated.insert(format!("{family}.{number}"))), "{range} is stated twice");
+    }
+    Ok(stated)
+}
+
 /// The entries of the page: `- **S0.1** words`, then `Tests: files in backquotes`.
 fn listed() -> TestResult<BTreeMap<String, BTreeSet<String>>> {
-    let page = fs::read_to_string(crates().join("../docs/requirements.md"))?;
+    let page = page()?;
     let mut found = BTreeMap::new();
     for entry in page.split("\n- **").skip(1) {
         let (number, text) = entry.split_once("** ").ok_or("an entry without words")?;
@@ -75,6 +94,19 @@ fn every_requirement_that_is_named_is_listed_with_its_tests() -> TestResult {
         let stale: Vec<_> = files.iter().filter(|file| !names.is_some_and(|names| names.contains(*file))).collect();
         assert!(!files.is_empty() && stale.is_empty(), "{number} is not named in {stale:?}");
     }
+    Ok(())
+}
+
+/// Sections, which have a letter, are between the numbers.
+#[test]
+fn every_requirement_is_listed() -> TestResult {
+    let (stated, listed) = (stated(&page()?)?, listed()?);
+    let families: BTreeSet<_> = stated.iter().filter_map(|number| number.split('.').next()).collect();
+    assert_eq!(families, BTreeSet::from(["C", "M", "S0", "S1", "S2", "S3", "S4"]));
+    let is_count = |number: &&String| number.bytes().last().is_some_and(|byte| byte.is_ascii_digit());
+    let listed: BTreeSet<_> = listed.keys().filter(is_count).cloned().collect();
+    let differ: Vec<_> = stated.symmetric_difference(&listed).collect();
+    assert!(differ.is_empty(), "stated or listed in docs/requirements.md, and not both: {differ:?}");
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use warploom_driver::sys::types::CUresult;
 use warploom_driver::{Attempt, DriverError, DriverNotFound, DriverVersion, Error, Function, NotADriver};
 
+/// C.4
 #[test]
 fn a_failed_call_has_its_function_status_and_explanation() {
     let error = DriverError { function: Function::cuMemAlloc_v2, code: CUresult::CUDA_ERROR_OUT_OF_MEMORY };

@@ -10,6 +10,7 @@ use warploom_driver::{Function, Result};
 
 use crate::fake;
 
+/// C.1: calls are counted by function.
 #[test]
 fn a_counter_counts_calls_by_function() -> Result<()> {
     let driver = fake::driver()?;

@@ -41,6 +41,7 @@ fn a_name_with_several_abis_is_asked_for_once_per_abi() -> Result<()> {
     Ok(())
 }
 
+/// C.2: the driver's version decides, at run time.
 #[test]
 fn nothing_newer_than_the_driver_is_asked_for() -> Result<()> {
     for version in [11040, 12000, 12020, 13000] {
@@ -60,6 +61,7 @@ fn a_driver_older_than_12_loads_with_the_functions_it_has() -> Result<()> {
     driver.initialize()
 }
 
+/// C.1, C.2: the functions of a source of the test's, of which one is absent.
 #[test]
 fn a_function_that_is_not_found_leaves_its_slot_empty() -> Result<()> {
     let driver = fake::driver()?;

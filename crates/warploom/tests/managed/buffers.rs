@@ -86,7 +86,7 @@ driver_tests! {
         budget(driver, &[], || assert_eq!(lie.host(), refused));
     }
 
-    /// S1.10: memory that the driver has never heard of is not managed, and asking is no error.
+    /// S1.10, S1.13: memory that the driver has never heard of is not managed, and asking is no error.
     fn memory_of_the_program_s_own_is_not_managed(driver) {
         let (context, _stream, _memory) = setup(driver)?;
         let own = Box::new([0_u8; 64]);

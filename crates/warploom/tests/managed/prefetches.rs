@@ -78,7 +78,7 @@ driver_tests! {
     }
 }
 
-/// S1.6, S1.25: drivers before 12.2 have an older call.
+/// C.2, S1.6, S1.25: drivers before 12.2 have an older call.
 #[test]
 fn older_drivers_prefetch_by_ordinal() -> TestResult {
     on_driver(12, 0, |driver| {

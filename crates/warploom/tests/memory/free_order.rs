@@ -32,7 +32,7 @@ fn spies(context: &Context) -> Result<[Arc<Spy>; 4]> {
 }
 
 driver_tests! {
-    /// S4.7, S4.9 to S4.11, S4.19, S4.23: the stream that it was allocated on, or the one that was named
+    /// S4.7, S4.9, S4.10, S4.11, S4.19, S4.23: the stream that it was allocated on, or the one that was named
     /// last; never another.
     fn memory_is_freed_on_a_stream_that_was_given(driver) {
         let (context, home, other) = setup(driver)?;

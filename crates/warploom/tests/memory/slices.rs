@@ -161,12 +161,14 @@ driver_tests! {
         assert_eq!(copy.download(&stream)?, [1.5; 64]);
     }
 
-    /// S4.9 to S4.11.
+    /// S4.9, S4.10, S4.11.
     fn a_buffer_is_freed_on_the_stream_that_was_named_last(driver) {
         let (pool, stream) = setup(driver)?;
         let other = stream.context().stream()?;
         let mut buffer = pool.zeroed::<u8>(64, &stream)?;
+        let before = (buffer.as_raw(), buffer.size_in_bytes());
         budget(driver, &[], || buffer.set_free_stream(&other))?;
+        assert_eq!((buffer.as_raw(), buffer.size_in_bytes()), before);
         let calls = driver.record_calls();
         drop(buffer);
         let made: Vec<Function> = calls.take().iter().map(|(function, _)| *function).collect();

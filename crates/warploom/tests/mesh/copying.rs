@@ -288,7 +288,7 @@ fn a_reset_stops_the_copies_of_its_device_and_no_others() -> TestResult {
     Ok(())
 }
 
-/// S3.31: no usage error says that the context is lost.
+/// C.4, S3.31: no usage error says that the context is lost.
 #[test]
 fn usage_errors_are_not_fatal() {
     let layer = warploom::AccessLayer::Pool;

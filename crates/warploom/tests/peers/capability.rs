@@ -7,7 +7,7 @@ use warploom_testkit::{TestResult, budget, open};
 
 use super::{links, ordinals, pool_of, set};
 
-/// S0.22: possible from device 1 to device 0 only.
+/// C.1, S0.22: possible from device 1 to device 0 only.
 #[test]
 fn a_link_in_one_direction_lets_one_pool_grant_and_not_the_other() -> TestResult {
     let (_machine, driver, pool) = pool_of(links(2, &[(1, 0)])?, 0)?;
