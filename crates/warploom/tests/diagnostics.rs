@@ -61,8 +61,34 @@ fn failures_of_drops_reach_the_hook() -> TestResult {
     assert_eq!(report.to_string(), "while running a host function: a host function panicked: at work");
 
     a_failing_deallocate_reaches_the_hook(&machine, &driver.device(0)?.context()?)?;
+    a_failed_release_is_reported_after_the_change(&machine, &driver.device(0)?.context()?)?;
     a_hook_may_use_the_graph_that_a_failure_concerns(&machine, &driver.device(0)?.context()?)?;
     diagnostics::reset_hook();
+    Ok(())
+}
+
+/// S2.18: the failure to release owners that were replaced is reported once, to the caller or to the hook, after
+/// the change was made.
+fn a_failed_release_is_reported_after_the_change(machine: &Machine, context: &Context) -> TestResult {
+    let (graph, stream) = (GraphDef::new(context)?, context.stream()?);
+    let mut host = graph.entry().host(|| ())?;
+    // The copy has the owners that there are, so the change attaches others.
+    let clone = graph.try_clone()?;
+    let called = Arc::new(AtomicBool::new(false));
+    let function = Arc::clone(&called);
+    let mut returned = Ok(());
+    let reported = while_failing(machine, "cuGraphReleaseUserObject", || {
+        returned = host.set_function(move || function.store(true, Ordering::Relaxed));
+        warploom::graph::reclaim();
+    })?;
+    match returned {
+        Ok(()) => assert_eq!(reported, [Subject::GraphOwners]),
+        Err(error) => assert_eq!((error.code(), reported), (Some(CUresult::CUDA_ERROR_UNKNOWN), Vec::new())),
+    }
+    graph.instantiate()?.launch(&stream)?;
+    stream.synchronize()?;
+    assert!(called.load(Ordering::Relaxed));
+    clone.close()?;
     Ok(())
 }
 

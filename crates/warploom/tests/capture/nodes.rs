@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use warploom::capture::{Captured, Relaxed};
-use warploom::graph::NodeKind;
+use warploom::graph::{DotFlags, NodeKind};
 use warploom::sys::types::CUresult;
 use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LiveSet, Result, Stream};
 use warploom_sim::fault::{Plan, Rule};
@@ -111,7 +111,8 @@ driver_tests! {
         stage.stream.synchronize()?;
     }
 
-    /// S2.41: the definition is the same graph, and stays when the captured value is gone.
+    /// S2.41: the definition is the same graph, and stays when the captured value is gone. Nodes that are added by it
+    /// are in executables and in DOT text.
     fn a_definition_is_the_captured_graph(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u32>(4, &stage.stream)?;
@@ -125,6 +126,8 @@ driver_tests! {
         // S2.42: a captured graph is extended after its end.
         graph.after(nodes).fill(buffer.slice_mut(..2)?, 7)?;
         assert_eq!(graph.node_count()?, 2);
+        let text = graph.dot(DotFlags::new())?;
+        assert_eq!(text.matches("MEMSET").count(), 2, "{text}");
         run(&graph, &stage.stream)?;
         assert_eq!(buffer.download(&stage.stream)?, [7, 7, 1, 1]);
     }

@@ -1,8 +1,14 @@
 //! The edges of a node as live sets.
 
+use std::collections::BTreeSet;
+
 use warploom::graph::Node;
-use warploom::{Error, Function, GraphDef, GraphError, LiveSet as _};
-use warploom_testkit::{budget, driver_tests};
+use warploom::sys::types::CUresult;
+use warploom::{Function, GraphDef, GraphError, LiveSet as _, Result};
+use warploom_sim::Mode;
+use warploom_sim::fault::{Plan, Rule};
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 use crate::support::Stage;
 
@@ -50,7 +56,7 @@ driver_tests! {
     fn adjacency_is_a_set_like_any_other(driver) {
         let Stage { graph, .. } = Stage::new(driver)?;
         let middle = Node::from(&graph.empty()?);
-        let mut others = (0..6).map(|_| Ok(Node::from(&graph.empty()?))).collect::<Result<Vec<_>, Error>>()?;
+        let mut others = (0..6).map(|_| Ok(Node::from(&graph.empty()?))).collect::<Result<Vec<_>>>()?;
         others.sort();
         live_set::of_capacity_one(&middle.predecessors(), &others[0], || middle.clone(), true)?;
         live_set::of_capacity_one(&middle.successors(), &others[0], || middle.clone(), true)?;
@@ -65,7 +71,7 @@ driver_tests! {
         gone.destroy()?;
         let foreign = GraphDef::new(&context)?.empty()?;
         b.predecessors().insert(&a)?;
-        let refused = |result: Result<(), Error>, reason: GraphError| {
+        let refused = |result: Result<()>, reason: GraphError| {
             assert_eq!(result, Err(reason.into()));
             assert_eq!(graph.edges().ok(), Some(vec![(Node::from(&a), Node::from(&b))]));
         };
@@ -86,4 +92,48 @@ driver_tests! {
         assert!(format!("{:?}", b.predecessors()).starts_with("Predecessors({Node { kind: Empty"));
         assert_eq!(format!("{:?}", a.predecessors()), "Predecessors({})");
     }
+}
+
+/// S0.25: whichever call of a change fails, the edges are as before: edges that were added already are removed
+/// again, and an edge that was to be removed stays.
+#[test]
+fn a_failed_change_of_edges_leaves_them_as_they_were() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let graph = Stage::new(&driver)?.graph;
+    let nodes: Vec<Node> = (0..4).map(|_| Ok(Node::from(&graph.empty()?))).collect::<Result<_>>()?;
+    let (last, before) = (graph.empty()?, BTreeSet::from([nodes[0].clone(), nodes[1].clone()]));
+    last.predecessors().extend(&before)?;
+    for step in [Function::cuGraphAddDependencies, Function::cuGraphRemoveDependencies] {
+        let changes: [&dyn Fn() -> Result<()>; 2] =
+            [&|| last.predecessors().assign(&nodes[1..]), &|| last.predecessors().toggle(&nodes[1..])];
+        for change in changes {
+            let rule = Rule::on(step).nth(1).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+            let scope = machine.inject(Plan::new().rule(rule))?;
+            let error = change().expect_err("the step fails");
+            assert!(error.to_string().starts_with(step.name()), "{error}");
+            drop(scope);
+            assert_eq!(last.predecessors().snapshot()?, before, "{}", step.name());
+            assert_eq!(graph.edges()?.len(), 2);
+        }
+    }
+    Ok(())
+}
+
+/// C.6: an edge that another thread removes by its other end, between the read and the write of a change, is not
+/// removed twice.
+#[test]
+fn changes_of_edges_take_turns() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let graph = Stage::new(&driver)?.graph;
+    let (first, second, last) = (graph.empty()?, graph.empty()?, graph.empty()?);
+    last.predecessors().extend([&first, &second])?;
+    let mut removed = Vec::new();
+    last.predecessors().retain(|_| {
+        let by_the_other_end = || first.successors().remove(&last);
+        removed.push(std::thread::scope(|scope| scope.spawn(by_the_other_end).join().expect("no panic")));
+        false
+    })?;
+    assert_eq!(removed.iter().filter(|removed| **removed == Ok(true)).count(), 1, "{removed:?}");
+    assert!(graph.edges()?.is_empty());
+    Ok(())
 }

@@ -7,6 +7,7 @@ mod conditionals;
 mod contexts;
 mod copies;
 mod executables;
+mod failures;
 mod found;
 #[path = "../gate/mod.rs"]
 mod gate;

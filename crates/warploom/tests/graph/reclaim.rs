@@ -1,11 +1,16 @@
 //! Release of owners outside of the driver's callbacks.
 
-use std::sync::Arc;
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use warploom::graph::Owner;
 use warploom::{GraphDef, Stream};
-use warploom_testkit::driver_tests;
+use warploom_sim::Mode;
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, driver_tests, open};
 
 use crate::support::{Stage, closure};
 
@@ -97,4 +102,94 @@ driver_tests! {
         warploom::graph::reclaim();
         assert!(stage.is_released(&watch));
     }
+}
+
+/// The child of the tests below is told by this variable.
+const ALONE: &str = "WARPLOOM_RECLAIM_ALONE";
+
+/// Runs a test of this binary in a process of its own, in which no other test releases owners. `None` in the
+/// child.
+fn alone(test: &str) -> TestResult<Option<bool>> {
+    if std::env::var_os(ALONE).is_some() {
+        return Ok(None);
+    }
+    let this = Command::new(std::env::current_exe()?).args(["--exact", test]).env(ALONE, "1").output()?;
+    println!("{}", String::from_utf8_lossy(&this.stdout));
+    Ok(Some(this.status.success()))
+}
+
+/// The names of the process's threads, of which the system keeps 15 bytes.
+#[cfg(target_os = "linux")]
+fn threads() -> TestResult<Vec<String>> {
+    let threads = std::fs::read_dir("/proc/self/task")?;
+    threads.map(|thread| Ok(std::fs::read_to_string(thread?.path().join("comm"))?.trim_end().to_owned())).collect()
+}
+
+/// Sends the name of the thread that drops it, then waits for a message.
+struct Named(Sender<String>, Option<Receiver<()>>);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        self.0.send(std::thread::current().name().unwrap_or_default().to_owned()).unwrap_or_default();
+        self.1.take().into_iter().for_each(|message| message.recv().unwrap_or_default());
+    }
+}
+
+/// S2.29, S2.30: a thread releases owners by itself. It is started by the first of them. The call that destroys a
+/// graph does not wait for owners of another that are just being dropped.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_thread_releases_owners_and_no_caller_waits_for_it() -> TestResult {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    if let Some(succeeded) = alone("reclaim::a_thread_releases_owners_and_no_caller_waits_for_it")? {
+        assert!(succeeded);
+        return Ok(());
+    }
+    let name = "warploom-reclaimer";
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let context = driver.device(0)?.context()?;
+    let (first, second) = (GraphDef::new(&context)?, GraphDef::new(&context)?);
+    first.empty()?;
+    assert!(!threads()?.contains(&name[..15].to_owned()), "{:?}", threads()?);
+    let ((dropping, dropped), (go_on, wait)) = (channel(), channel());
+    first.keep_alive(Owner::new(Mutex::new(Named(dropping.clone(), Some(wait)))))?;
+    second.keep_alive(Owner::new(Mutex::new(Named(dropping, None))))?;
+    first.close()?;
+    assert_eq!(dropped.recv_timeout(PATIENCE)?, name);
+    assert!(threads()?.contains(&name[..15].to_owned()), "{:?}", threads()?);
+    // The thread is in the drop of the first owner.
+    let (closing, closed) = channel();
+    std::thread::spawn(move || closing.send(second.close()));
+    closed.recv_timeout(PATIENCE)??;
+    assert!(dropped.try_recv().is_err());
+    go_on.send(())?;
+    assert_eq!(dropped.recv_timeout(PATIENCE)?, name);
+    Ok(())
+}
+
+/// S2.30: owners that are left when the process ends are not dropped.
+#[test]
+fn owners_are_left_at_the_end_of_the_process() -> TestResult {
+    struct Never;
+    impl Drop for Never {
+        fn drop(&mut self) {
+            std::process::exit(9);
+        }
+    }
+    if let Some(succeeded) = alone("reclaim::owners_are_left_at_the_end_of_the_process")? {
+        assert!(succeeded);
+        return Ok(());
+    }
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let context = driver.device(0)?.context()?;
+    let (dropping, dropped) = channel();
+    let (first, second) = (GraphDef::new(&context)?, GraphDef::new(&context)?);
+    // The thread is kept busy until the process ends.
+    let (_never, wait) = channel();
+    first.keep_alive(Owner::new(Mutex::new(Named(dropping, Some(wait)))))?;
+    second.keep_alive(Owner::new(Never))?;
+    first.close()?;
+    dropped.recv()?;
+    second.close()?;
+    std::process::exit(0);
 }

@@ -13,6 +13,8 @@ use super::{LARGE, costs_asking, setup};
 
 #[path = "../contract/live_set.rs"]
 mod live_set;
+#[path = "../contract/turns.rs"]
+mod turns;
 
 const ADVISE: Function = Function::cuMemAdvise_v2;
 const ASK: Function = Function::cuMemRangeGetAttribute;
@@ -174,4 +176,14 @@ fn threads_take_turns() -> TestResult {
     });
     assert_eq!(buffer.accessed_by().len()?, devices.len());
     Ok(())
+}
+
+/// C.6: also if one of them has read the set already.
+#[test]
+fn changes_take_turns() -> TestResult {
+    let (machine, driver, buffer) = buffer_on("pcie-pair")?;
+    let device = driver.device(1)?;
+    buffer.accessed_by().insert(&device)?;
+    let pop = || Ok(buffer.accessed_by().pop_first()?.is_some());
+    turns::changes_take_turns(&machine, ADVISE, pop, || buffer.accessed_by().remove(&device))
 }

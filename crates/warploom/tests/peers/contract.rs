@@ -1,12 +1,14 @@
 //! The contract of every live set, for peer sets (S0.26).
 
-use warploom::{Device, DeviceRef};
+use warploom::{Device, DevicePool, DeviceRef, Function, LiveSet as _};
 use warploom_testkit::TestResult;
 
 use super::{pool_of, pool_on};
 
 #[path = "../contract/live_set.rs"]
 mod live_set;
+#[path = "../contract/turns.rs"]
+mod turns;
 
 /// S0.26: two devices leave room for one; the other is the pool's own, which is passed over.
 #[test]
@@ -41,4 +43,15 @@ fn with_eight_devices_it_is_a_set_like_any_other() -> TestResult {
         live_set::in_general(&pool.peers(), &others)?;
     }
     Ok(())
+}
+
+/// C.6: through two values for one pool.
+#[test]
+fn changes_take_turns() -> TestResult {
+    let (machine, driver, _) = pool_on("pcie-pair")?;
+    let context = driver.device(0)?.context()?;
+    let (pool, again) = (DevicePool::default_of(&context)?, DevicePool::default_of(&context)?);
+    pool.peers().insert(1)?;
+    let pop = || Ok(pool.peers().pop_first()?.is_some());
+    turns::changes_take_turns(&machine, Function::cuMemPoolSetAccess, pop, || again.peers().remove(1))
 }

@@ -2,14 +2,15 @@
 
 use warploom::capture::Relaxed;
 use warploom::ipc::{ImportedPool, IpcError, SharedMemory};
+use warploom::sys::types::CUresult;
 use warploom::{
-    ContextOptions, DeviceMemory, DevicePool, Error, Function, LiveSet as _, MemoryKind, NumaId, OrderedResource as _,
-    PinnedPool, PoolOptions,
+    AccessLayer, ContextOptions, DeviceMemory, DevicePool, Error, Function, LiveSet as _, MemoryKind, NumaId,
+    OrderedResource as _, PeerError, PinnedPool, PoolOptions,
 };
 use warploom_testkit::process::{Channel, Child};
 use warploom_testkit::sim::Mode;
 use warploom_testkit::sim::topology::Topology;
-use warploom_testkit::{TestResult, below, driver_tests};
+use warploom_testkit::{TestResult, below, call, code_of, driver_tests};
 
 use crate::support::{
     import, numbers, open, receive_descriptor, receive_handle, receive_pool, send, send_pool, shareable, start,
@@ -95,18 +96,30 @@ pub(crate) fn grant(driver: &below::driver::Driver, parent: &Channel) -> TestRes
     assert!(pool.peers().is_empty()?, "the exporter has granted device 1, which is not carried over");
     let far = driver.device(1)?.context()?;
     let far_stream = far.stream()?;
+    let mut copy = DevicePool::new(&far)?.zeroed::<u32>(buffer.len(), &far_stream)?;
+    // A copy that device 1 makes, by addresses alone: without access, the driver finds no other way.
+    let (to, from) = (copy.as_raw(), buffer.as_raw());
+    let fetch = || {
+        let answer = code_of(call!(driver.cuMemcpyDtoDAsync_v2(to, from, buffer.size_in_bytes(), far_stream.as_raw())));
+        far_stream.synchronize().map(|()| answer)
+    };
+    assert_eq!(fetch()?, CUresult::CUDA_ERROR_INVALID_VALUE, "the importer has not granted it");
     pool.peers().extend(driver.devices()?)?;
+    assert_eq!(fetch()?, CUresult::CUDA_SUCCESS);
     assert_eq!(pool.peers().len()?, 1);
     parent.signal()?;
     parent.wait()?; // the exporter has revoked its own
     assert_eq!(pool.peers().len()?, 1);
-    let mut copy = DevicePool::new(&far)?.zeroed::<u32>(buffer.len(), &far_stream)?;
     let topology = warploom::Topology::probe(&driver.devices()?)?;
     let (mesh, _) = warploom::Mesh::open(&topology, &[context.clone(), far.clone()], &[])?;
     mesh.copy(&buffer, &mut copy, &far_stream)?;
     assert_eq!(copy.slice(..3)?.download(&far_stream)?, [0, 1, 2]);
     pool.peers().clear()?;
     assert!(pool.peers().is_empty()?);
+    assert_eq!(fetch()?, CUresult::CUDA_ERROR_INVALID_VALUE, "the importer has taken it back");
+    let refused = mesh.copy(&buffer, &mut copy, &far_stream).map(drop);
+    let missing = PeerError::NotEnabled { from: 1, to: 0, layer: AccessLayer::Pool };
+    assert_eq!(refused, Err(missing.into()));
     drop(buffer);
     stream.synchronize()?;
     parent.signal()
