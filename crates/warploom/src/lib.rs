@@ -96,7 +96,7 @@
 //! | `nccl` | collective operations by NCCL |
 //! | `nvrtc` | programs in CUDA C++ by NVRTC and in NVVM IR by libNVVM |
 //! | `nvtx` | ranges and marks of NVTX |
-//! | `serde` | compiled code that is written and read by that crate |
+//! | `serde` | compiled code, descriptors and locations that are written and read by that crate |
 //!
 //! # Platforms
 //!

@@ -5,6 +5,8 @@
 //! with -1 for the host. A NUMA node can be said only in the first.
 
 mod error;
+#[cfg(feature = "serde")]
+mod serialize;
 
 pub use error::LocationError;
 
@@ -14,7 +16,7 @@ use std::str::FromStr;
 use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 
 use crate::error::Malformed;
-use crate::{Device, Error, Result};
+use crate::{Device, Driver, Error, Result};
 
 /// The number of a NUMA node of the host.
 ///
@@ -120,7 +122,8 @@ impl FromStr for Host {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
 /// let locations = [Location::from(driver.device(0)?), Host::Any.into()];
-/// assert_eq!(locations.map(|location| location.to_string()), ["device 0", "host"]);
+/// assert_eq!(locations.each_ref().map(ToString::to_string), ["device 0", "host"]);
+/// assert_eq!(Location::parse("device 0", &driver)?, locations[0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -133,6 +136,19 @@ pub enum Location {
 }
 
 impl Location {
+    /// Parses the text of `Display`. Devices are those of `driver`.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`], and as [`Driver::device`].
+    pub fn parse(text: &str, driver: &Driver) -> Result<Location> {
+        if let Some(ordinal) = text.strip_prefix("device ").and_then(|ordinal| ordinal.parse::<u32>().ok()) {
+            return Ok(driver.device(ordinal)?.into());
+        }
+        let expected = "device N, host, host NUMA node N or host NUMA node of the caller";
+        Ok(text.parse::<Host>().map_err(|_| Malformed::new("location", text, expected))?.into())
+    }
+
     /// The driver's own form, which drivers since 12.2 take.
     #[must_use]
     pub fn to_raw(&self) -> CUmemLocation {

@@ -41,6 +41,19 @@ fn the_text_of_a_host_is_read_back() {
 }
 
 driver_tests! {
+    /// S1.3: locations, too. A device is one of the driver that is named.
+    fn the_text_of_a_location_is_read_back(driver) {
+        for location in [driver.device(0)?.into(), Location::from(Host::Any), node(7).into(), Host::NumaCurrent.into()] {
+            assert_eq!(Location::parse(&location.to_string(), driver)?, location);
+        }
+        for wrong in ["", "device", "device -1", "0", "devices 0", "host NUMA node"] {
+            let message = Location::parse(wrong, driver).unwrap_err().to_string();
+            assert!(message.contains(wrong) && message.contains("expected device N, host"), "{message}");
+        }
+        assert_eq!(Location::parse("device 4294967295", driver), driver.device(u32::MAX).map(Location::from));
+        assert!(driver.device(u32::MAX).is_err());
+    }
+
     /// S1.4, S1.6, S1.7: both forms of every place, and no NUMA node in the older one.
     fn a_location_has_the_forms_the_driver_takes(driver) {
         let device = driver.device(0)?;
