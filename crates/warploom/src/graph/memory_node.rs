@@ -7,8 +7,7 @@ use std::ptr::null;
 use std::slice;
 
 use warploom_driver::sys::types::{
-    CUDA_MEM_ALLOC_NODE_PARAMS, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation,
-    CUmemLocationType,
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUresult,
 };
 
 use super::bundle::Bundle;
@@ -18,7 +17,7 @@ use super::position::Place;
 use super::{GraphError, Position};
 use crate::device::peer_capability;
 use crate::memory::bytes_of;
-use crate::{Device, DeviceCopy, Driver, MemoryError, PeerError, Result};
+use crate::{Device, DeviceCopy, Driver, Error, Location, LocationError, MemoryError, PeerError, Result};
 
 /// A node that allocates memory in each launch, added by [`Position::allocate`], and the memory: kernel nodes
 /// of the same graph take it or a [slice](AllocNode::slice) of it as an argument, copies and fills by
@@ -191,26 +190,40 @@ impl Position<'_> {
     /// as [`Position::empty`].
     #[doc(alias = "cuGraphAddMemAllocNode")]
     pub fn allocate<T: DeviceCopy>(self, len: usize) -> Result<AllocNode<T>> {
-        self.allocate_for(len, &[])
+        let device = self.context().device();
+        self.allocate_at(device, len, &[])
     }
 
-    /// As [`Position::allocate`], for other devices to use as well.
+    /// As [`Position::allocate`], at a location of one's own choice, for other devices to use as well.
+    ///
+    /// Drivers up to 13.0 place memory of graphs on devices alone. Asked for managed memory, they give memory of a
+    /// device that the host cannot read, so that it is not offered here.
     ///
     /// # Errors
     ///
-    /// As [`Position::allocate`], and [`PeerError::Unsupported`] for devices that cannot have access.
-    pub fn allocate_for<T: DeviceCopy>(self, len: usize, peers: &[Device]) -> Result<AllocNode<T>> {
+    /// As [`Position::allocate`], [`PeerError::Unsupported`] for devices that cannot have access,
+    /// [`LocationError::GraphMemory`] for a location on the host that the driver refuses, and
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device of another driver.
+    pub fn allocate_at<T: DeviceCopy>(
+        self,
+        location: impl Into<Location>,
+        len: usize,
+        peers: &[Device],
+    ) -> Result<AllocNode<T>> {
+        let location = location.into();
         let bytes = bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?;
         if bytes == 0 {
             return Err(MemoryError::EmptyBuffer.into());
         }
         self.check_context()?;
-        let owner = self.context().device();
-        let access = access(owner, peers)?;
+        if let Location::Device(device) = &location {
+            self.graph().same_driver(device.driver())?;
+        }
+        let access = access(&location, peers)?;
         // SAFETY: all of it are numbers and pointers, for which 0 is a value; the driver wants 0 in the rest.
         let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { zeroed() };
         params.poolProps.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-        params.poolProps.location = of_device(owner);
+        params.poolProps.location = location.to_raw();
         params.accessDescs = if access.is_empty() { null() } else { access.as_ptr() };
         params.accessDescCount = access.len();
         params.bytesize = bytes;
@@ -221,7 +234,8 @@ impl Position<'_> {
             // SAFETY: the place is one to add a node at, and the parameters are complete and writable.
             unsafe { driver.cuGraphAddMemAllocNode(node, graph, after, count, &raw mut params) }
         };
-        let node = self.node(|position| position.add_to(&mut locked, &mut Bundle::default(), add))?;
+        let added = self.node(|position| position.add_to(&mut locked, &mut Bundle::default(), add));
+        let node = added.map_err(|error| name_location(error, &location))?;
         locked.add_uncopyable(graph.id(), node.raw(), "memory");
         Ok(AllocNode { node, address: params.dptr, len, of: PhantomData })
     }
@@ -270,25 +284,35 @@ impl Position<'_> {
     }
 }
 
-fn of_device(device: &Device) -> CUmemLocation {
-    CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device.as_raw())
-}
-
-/// The access of other devices; all that cannot have it are named in the error.
-fn access(owner: &Device, peers: &[Device]) -> Result<Vec<CUmemAccessDesc>> {
+/// The access of other devices; all that cannot have it are named in the error. Every device reaches the host.
+fn access(location: &Location, peers: &[Device]) -> Result<Vec<CUmemAccessDesc>> {
+    let owner = if let Location::Device(device) = location { Some(device) } else { None };
     let (mut access, mut refused) = (Vec::new(), Vec::new());
-    for peer in peers.iter().filter(|peer| *peer != owner) {
-        if !peer_capability(peer, owner)? {
+    for peer in peers.iter().filter(|peer| Some(*peer) != owner) {
+        if let Some(owner) = owner
+            && !peer_capability(peer, owner)?
+        {
             refused.push(peer.ordinal());
             continue;
         }
         let flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        access.push(CUmemAccessDesc { location: of_device(peer), flags });
+        access.push(CUmemAccessDesc { location: Location::from(peer).to_raw(), flags });
     }
     refused.sort_unstable();
-    if refused.is_empty() {
-        Ok(access)
-    } else {
-        Err(PeerError::Unsupported { owner: owner.ordinal(), peers: refused }.into())
+    match owner {
+        Some(owner) if !refused.is_empty() => {
+            Err(PeerError::Unsupported { owner: owner.ordinal(), peers: refused }.into())
+        }
+        _ => Ok(access),
+    }
+}
+
+/// The error of an allocation, which names a location on the host that the driver refuses.
+fn name_location(error: Error, location: &Location) -> Error {
+    match (location, error.code()) {
+        (Location::Host(host), Some(CUresult::CUDA_ERROR_NOT_SUPPORTED | CUresult::CUDA_ERROR_INVALID_VALUE)) => {
+            LocationError::GraphMemory { host: *host }.into()
+        }
+        _ => error,
     }
 }

@@ -30,6 +30,13 @@ pub enum LocationError {
         host: Host,
     },
 
+    /// The driver places no memory of graphs there.
+    #[error("the driver cannot place memory of a graph at {host}; use a device, or page-locked or managed memory")]
+    GraphMemory {
+        /// The location that the driver refuses.
+        host: Host,
+    },
+
     /// The driver named a kind of location that this crate does not know.
     #[error("the driver answered with a location of kind {kind}, which is newer than this crate")]
     UnknownKind {

@@ -1,10 +1,13 @@
 //! Graphs with memory and nodes of several devices.
 
-use warploom::graph::AllocNode;
+use warploom::graph::{AllocNode, Operand, OperandMut};
 use warploom::leaks::Leaks;
-use warploom::{AccessLayer, DeviceMemory, DevicePool, GraphDef, LaunchConfig, LiveSet as _, ManagedMemory, PeerError};
+use warploom::{
+    AccessLayer, DeviceError, DeviceMemory, DevicePool, Error, GraphDef, LaunchConfig, LiveSet as _, ManagedMemory,
+    PeerError,
+};
 use warploom_sim::Mode;
-use warploom_sim::topology::Topology;
+use warploom_sim::topology::{DeviceModel, PeerLink, Topology};
 use warploom_testkit::{TestResult, assert_sound, open};
 
 use crate::support::Stage;
@@ -142,6 +145,48 @@ fn kept_memory_is_checked(fills: usize) -> TestResult {
     stage.stream.synchronize()?;
     assert_eq!(y.download(&stage.stream)?, [8.0; 4]);
     assert_eq!(far_y.download(&stream)?, [42.0; 4]);
+    assert_sound(&machine);
+    Ok(())
+}
+
+/// M.1, M.7: memory of a graph is on the device that is named, and open to the others that are; a device that
+/// cannot reach it is refused, in that direction.
+#[test]
+fn memory_of_a_graph_is_open_to_devices_that_reach_it() -> TestResult {
+    let link = PeerLink::nvlink();
+    let topology = Topology::builder().devices(2, DeviceModel::A100).peer(1, 0, link).build()?;
+    let (machine, driver) = open(topology, Mode::Threads)?;
+    let stage = Stage::new(&driver)?;
+    let (near, far) = (driver.device(0)?, driver.device(1)?);
+    let far_context = far.context()?;
+    let refused = stage.graph.entry().allocate_at::<u32>(&far, 4, &[near.clone(), far.clone()]).map(drop);
+    assert_eq!(refused, Err(PeerError::Unsupported { owner: 1, peers: vec![0] }.into()));
+    let (other_machine, other) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
+    let foreign = stage.graph.entry().allocate_at::<u32>(other.device(0)?, 4, &[]).map(drop);
+    assert!(matches!(foreign, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{foreign:?}");
+    assert_eq!(stage.graph.node_count()?, 0);
+    assert_sound(&other_machine);
+
+    let (here, there) = (
+        stage.graph.entry().allocate_at::<u32>(&near, 4, std::slice::from_ref(&far))?,
+        stage.graph.entry().allocate_at::<u32>(&far, 4, &[])?,
+    );
+    let mut result = DeviceMemory::new(&far_context).zeroed::<u32>(8, &far_context.stream()?)?;
+    far_context.synchronize()?;
+    #[expect(unsafe_code, reason = "uses memory of the graph")]
+    // SAFETY: all nodes come after the allocations and before the frees.
+    unsafe {
+        let (first, second) = result.as_slice_mut().split_at_mut(4)?;
+        let fills = stage.graph.after([&here, &there]);
+        let near = fills.on(&far_context).fill(OperandMut::of_graph(&here), 7)?;
+        let far = near.then().on(&far_context).fill(OperandMut::of_graph(&there), 8)?;
+        let copy = far.then().on(&far_context).copy(Operand::of_graph(&here), first)?;
+        let copy = copy.then().on(&far_context).copy(Operand::of_graph(&there), second)?;
+        copy.then().free(&here)?.then().free(&there)?;
+    }
+    stage.graph.instantiate()?.launch(&stage.stream)?;
+    stage.stream.synchronize()?;
+    assert_eq!(result.download(&far_context.stream()?)?, [7, 7, 7, 7, 8, 8, 8, 8]);
     assert_sound(&machine);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Memory that a graph allocates for itself.
 
 use warploom::graph::{Operand, OperandMut};
-use warploom::{GraphDef, GraphError, MemoryError};
+use warploom::{GraphDef, GraphError, Host, Location, LocationError, MemoryError, NumaId};
 use warploom_testkit::driver_tests;
 
 use crate::support::{Stage, small};
@@ -87,6 +87,29 @@ driver_tests! {
         let outer = GraphDef::new(&stage.context)?;
         assert_eq!(outer.entry().embed(&stage.graph).map(drop), Err(refused.into()));
         assert_eq!(outer.node_count()?, 0);
+    }
+
+    /// M.7: graphs allocate at a location, which is a device; the error names a location on the host.
+    fn memory_of_a_graph_has_a_location(driver) {
+        let stage = Stage::new(driver)?;
+        let device = driver.device(0)?;
+        let on_the_host = [Host::Any, Host::Numa(NumaId::try_from(0_u32)?), Host::NumaCurrent];
+        for host in on_the_host {
+            let refused = stage.graph.entry().allocate_at::<u32>(host, 4, &[]).map(drop);
+            assert_eq!(refused, Err(LocationError::GraphMemory { host }.into()));
+        }
+        assert_eq!(stage.graph.node_count()?, 0);
+        let scratch = stage.graph.entry().allocate_at::<u32>(Location::from(&device), 4, &[device])?;
+        let mut result = stage.zeroed(4)?;
+        #[expect(unsafe_code, reason = "uses memory of the graph")]
+        // SAFETY: all nodes come after the allocation and before the free.
+        unsafe {
+            let fill = scratch.then().fill(OperandMut::of_graph(&scratch), 7)?;
+            let copy = fill.then().copy(Operand::of_graph(&scratch), &mut result)?;
+            copy.then().free(&scratch)?;
+        }
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        assert_eq!(result.download(&stage.stream)?, [7; 4]);
     }
 
     /// Sizes are checked before the driver is called.
