@@ -168,25 +168,27 @@ fn memory_of_a_graph_is_open_to_devices_that_reach_it() -> TestResult {
     assert_sound(&other_machine);
 
     let (here, there) = (
-        stage.graph.entry().allocate_at::<u32>(&near, 4, std::slice::from_ref(&far))?,
-        stage.graph.entry().allocate_at::<u32>(&far, 4, &[])?,
+        stage.graph.entry().allocate_at::<f32>(&near, 4, std::slice::from_ref(&far))?,
+        stage.graph.entry().allocate_at::<f32>(&far, 4, &[])?,
     );
-    let mut result = DeviceMemory::new(&far_context).zeroed::<u32>(8, &far_context.stream()?)?;
+    let kernel = stage.saxpy()?;
+    let mut result = DeviceMemory::new(&far_context).zeroed::<f32>(4, &far_context.stream()?)?;
     far_context.synchronize()?;
     #[expect(unsafe_code, reason = "uses memory of the graph")]
-    // SAFETY: all nodes come after the allocations and before the frees.
+    // SAFETY: all nodes come after the allocations and before the frees; the kernel reads and writes as many values
+    // as it is told.
     unsafe {
-        let (first, second) = result.as_slice_mut().split_at_mut(4)?;
-        let fills = stage.graph.after([&here, &there]);
-        let near = fills.on(&far_context).fill(OperandMut::of_graph(&here), 7)?;
-        let far = near.then().on(&far_context).fill(OperandMut::of_graph(&there), 8)?;
-        let copy = far.then().on(&far_context).copy(Operand::of_graph(&here), first)?;
-        let copy = copy.then().on(&far_context).copy(Operand::of_graph(&there), second)?;
+        let fill = stage.graph.after([&here, &there]).fill(OperandMut::of_graph(&here), 7.0)?;
+        let fill = fill.then().on(&far_context).fill(OperandMut::of_graph(&there), 8.0)?;
+        // Device 1 reads the memory of device 0.
+        let arguments = (2.0_f32, &here, &there, 4_u32);
+        let sum = fill.then().on(&far_context).kernel(&kernel, &LaunchConfig::new(1, 4), arguments)?;
+        let copy = sum.then().on(&far_context).copy(Operand::of_graph(&there), &mut result)?;
         copy.then().free(&here)?.then().free(&there)?;
     }
     stage.graph.instantiate()?.launch(&stage.stream)?;
     stage.stream.synchronize()?;
-    assert_eq!(result.download(&far_context.stream()?)?, [7, 7, 7, 7, 8, 8, 8, 8]);
+    assert_eq!(result.download(&far_context.stream()?)?, [22.0; 4]);
     assert_sound(&machine);
     Ok(())
 }
