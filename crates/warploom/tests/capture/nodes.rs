@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use warploom::capture::{Captured, Relaxed};
 use warploom::graph::{DotFlags, NodeKind};
 use warploom::sys::types::CUresult;
-use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LiveSet, Result, Stream};
+use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LiveSet, Result, Stream, VolumeShape};
 use warploom_sim::fault::{Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
@@ -109,6 +109,27 @@ driver_tests! {
         drop(capture);
         assert!(stage.is_gone(&calls) && stage.is_gone(&value));
         stage.stream.synchronize()?;
+    }
+
+    /// S2.34: copies of rows and volumes keep their memory, as other copies do.
+    fn copies_of_rows_and_volumes_keep_their_memory(driver) {
+        let stage = Stage::new(driver)?;
+        let mut target = stage.pool.zeroed::<u8>(64, &stage.stream)?;
+        let (rows, planes) =
+            (stage.pool.upload(&[1_u8; 32], &stage.stream)?, stage.pool.upload(&[2_u8; 32], &stage.other)?);
+        stage.context.synchronize()?;
+        let used = stage.pool.statistics()?.used;
+        let capture = stage.stream.capture(Relaxed)?;
+        rows.rows(8, 8, 4)?.copy_to(target.slice_mut(..32)?.rows_mut(8, 8, 4)?, &capture)?;
+        let shape = VolumeShape::packed(8, 2, 2);
+        planes.volume(shape)?.copy_to(target.slice_mut(32..)?.volume_mut(shape)?, &capture)?;
+        drop((rows, planes));
+        let graph = capture.end()?;
+        stage.context.synchronize()?;
+        assert_eq!(stage.pool.statistics()?.used, used);
+        assert!(graph.is_accounted()?);
+        run(graph.definition(), &stage.stream)?;
+        assert_eq!(target.download(&stage.stream)?, [[1; 32], [2; 32]].concat());
     }
 
     /// S2.41: the definition is the same graph, and stays when the captured value is gone. Nodes that are added by it

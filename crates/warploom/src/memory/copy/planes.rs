@@ -8,6 +8,7 @@ use warploom_driver::sys::types::{CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUdeviceptr
 
 use super::device::reachable;
 use crate::memory::allocation::Allocation;
+use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::uses::Access;
 use crate::{Context, Result, Stream};
 
@@ -129,8 +130,8 @@ pub(super) unsafe fn enqueue_between(
 /// Calls `enqueue` for a copy of memory that the stream can reach, unless the copy is empty, and records both
 /// accesses.
 pub(super) fn copy(
-    to: &Allocation,
-    from: &Allocation,
+    to: &AllocationRef,
+    from: &AllocationRef,
     is_empty: bool,
     stream: &Stream,
     enqueue: impl FnOnce() -> Result<()>,
