@@ -52,12 +52,12 @@
 //!
 //! | | on a captured stream |
 //! |---|---|
-//! | fills, copies within a context, launches, records and waits | become part of the graph |
+//! | fills, copies between memory that the device has access to, launches, records and waits | become part of the graph |
 //! | allocations | from a [`GraphPool`](crate::GraphPool), and from no other |
 //! | dropping a buffer that is to be freed in the order of the stream | frees it when the capture ends |
 //! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph, after all streams that used it |
 //! | callbacks, embedded graphs, conditional nodes | by the functions of [`CaptureStream`] |
-//! | waiting for the stream, [`Stream::host`], futures, launches of graphs, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
+//! | waiting for the stream, [`Stream::host`], futures, launches of graphs, copies from and to the host, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
 //!
 //! Other streams go on as before. A wait for a captured stream is a wait for its work before the capture.
 //!

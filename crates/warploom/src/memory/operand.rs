@@ -4,6 +4,7 @@ use std::fmt;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
+use super::allocation::Allocation;
 use super::allocation_ref::AllocationRef;
 use super::rows::{Rows, RowsMut};
 use super::slice::Span;
@@ -131,7 +132,7 @@ impl<'a> Operand<'a> {
 }
 
 /// As [`Operand::reach`]. Of the allocation alone, so that an operand stays in registers.
-fn reach(allocation: &AllocationRef, context: &Context) -> Result<()> {
+pub(super) fn reach(allocation: &Allocation, context: &Context) -> Result<()> {
     same_driver(allocation.context().driver(), context.driver())?;
     allocation.context().check_generation()?;
     let (from, to) = (context.device(), allocation.context().device());

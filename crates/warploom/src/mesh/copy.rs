@@ -105,7 +105,7 @@ impl Mesh {
     /// # Errors
     ///
     /// As [`Mesh::copy`]; with [`CopyPolicy::AllowStaged`], missing access is none, and the contexts need not
-    /// take part.
+    /// take part. A captured stream needs access all the same, since drivers capture no copy that they stage.
     #[inline]
     pub fn copy_with<'s, 'd, 'q, T: DeviceCopy>(
         &self,

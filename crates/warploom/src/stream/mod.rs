@@ -234,10 +234,16 @@ impl Stream {
     /// Refuses a captured stream, for operations that cannot be captured.
     #[inline]
     pub(crate) fn refuse_captured(&self, what: &'static str) -> Result<()> {
-        if capture::any() && capture::of(self).is_some() {
+        if self.is_captured() {
             return Err(CaptureError::NotCapturable { what }.into());
         }
         Ok(())
+    }
+
+    /// `true` if the stream is part of a capture. During a [turn](Stream::turn), that stays so.
+    #[inline]
+    pub(crate) fn is_captured(&self) -> bool {
+        capture::any() && capture::of(self).is_some()
     }
 
     /// `true` if its handle means a stream of whichever context is current.

@@ -4,12 +4,13 @@ use std::task::{Context as Task, Waker};
 
 use warploom::capture::{Relaxed, ThreadLocal};
 use warploom::{
-    CaptureError, CopyError, CopyOptions, DeviceMemory, Error, ManagedMemory, Mesh, PinnedMemory, Result,
-    StreamOptions, Topology, copy_batch, prefetch_batch,
+    AccessLayer, CaptureError, ContextOptions, CopyError, CopyOptions, CopyPolicy, DeviceMemory, DevicePool, Error,
+    LiveSet as _, ManagedMemory, Mesh, PeerError, PinnedMemory, Result, StreamOptions, Topology, VolumeShape,
+    copy_batch, prefetch_batch,
 };
 use warploom_sim::topology::Topology as Machines;
 use warploom_sim::{Mode, Order};
-use warploom_testkit::{TestResult, budget, call, driver_tests, open};
+use warploom_testkit::{TestResult, assert_sound, budget, call, driver_tests, open};
 
 use crate::support::Stage;
 
@@ -94,6 +95,35 @@ driver_tests! {
         assert_eq!((graph.node_count()?, edges), (2, 1), "the second copy comes after the first");
     }
 
+    /// S3.25: copies between contexts are captured, of all kinds of memory, and of rows and volumes.
+    fn copies_between_contexts_are_captured(driver) {
+        let stage = Stage::new(driver)?;
+        let other = driver.device(0)?.create_context(ContextOptions::new())?;
+        let there = other.stream()?;
+        let source = DeviceMemory::new(&stage.context).upload(&[7_u8; 64], &stage.stream)?;
+        let mut device = DeviceMemory::new(&other).zeroed::<u8>(64, &there)?;
+        let mut pooled = DevicePool::new(&other)?.zeroed::<u8>(64, &there)?;
+        let mut managed = ManagedMemory::new(&other)?.allocate::<u8>(64)?;
+        let mut block = DeviceMemory::new(&other).zeroed::<u8>(64, &there)?;
+        let (mesh, _) = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&stage.context))?;
+        other.synchronize()?;
+        let capture = stage.stream.capture(Relaxed)?;
+        source.copy_to(&mut device, &capture)?;
+        source.copy_to(&mut pooled, &capture)?;
+        mesh.copy_with(CopyPolicy::AllowStaged, &source, &mut managed, &capture)?;
+        let shape = VolumeShape::packed(4, 4, 2);
+        source.rows(8, 8, 4)?.copy_to(block.slice_mut(..32)?.rows_mut(8, 8, 4)?, &capture)?;
+        source.volume(shape)?.copy_to(block.slice_mut(32..)?.volume_mut(shape)?, &capture)?;
+        drop(source);
+        let graph = capture.end()?;
+        assert_eq!((graph.node_count()?, graph.is_accounted()?), (5, true));
+        graph.instantiate()?.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+        for arrived in [&device, &pooled, &*managed, &block] {
+            assert_eq!(arrived.download(&there)?, [7; 64]);
+        }
+    }
+
     /// S3.25: a copy that orders itself is captured if nothing outside conflicts with it, and refused
     /// otherwise.
     fn a_copy_that_orders_itself_is_captured_if_nothing_outside_conflicts(driver) {
@@ -115,26 +145,39 @@ driver_tests! {
     }
 }
 
-/// A copy between contexts cannot be captured, and would spoil the capture.
+/// S3.25: without access, a copy between devices is refused, whatever the policy, and the capture goes on: the
+/// driver's calls that find another way cannot be captured. With access, it becomes a node, which keeps both ends.
 #[test]
-fn copies_between_devices_are_refused() -> TestResult {
-    let (_, driver) = open(Machines::preset("pcie-pair")?, Mode::Deterministic(Order::Lazy))?;
+fn copies_between_devices_are_captured_where_there_is_access() -> TestResult {
+    let (machine, driver) = open(Machines::preset("pcie-pair")?, Mode::Deterministic(Order::Lazy))?;
     let stage = Stage::new(&driver)?;
     let far = driver.device(1)?.context()?;
     let there = far.stream()?;
-    let mut target = warploom::DevicePool::new(&far)?.zeroed::<u8>(64, &there)?;
-    let source = stage.pool.zeroed::<u8>(64, &stage.stream)?;
-    let capture = stage.stream.capture(Relaxed)?;
+    let far_pool = DevicePool::new(&far)?;
+    let (mut target, mut plain) = (far_pool.zeroed::<u8>(64, &there)?, DeviceMemory::new(&far).allocate::<u8>(64)?);
+    let source = stage.pool.upload(&[7_u8; 64], &stage.stream)?;
     let contexts = [stage.context.clone(), far.clone()];
     let (mesh, _) = Mesh::enable(&Topology::probe(&driver.devices()?)?, &contexts)?;
-    let policy = warploom::CopyPolicy::AllowStaged;
-    budget(&driver, &[], || {
-        assert!(is_refused(source.copy_to(&mut target, &capture)));
-        assert!(is_refused(mesh.copy_with(policy, &source, &mut target, &capture)), "S3.25");
-    });
+    contexts.iter().try_for_each(|context| context.synchronize())?;
+    let capture = stage.stream.capture(Relaxed)?;
+    let missing = Error::Peer(PeerError::NotEnabled { from: 0, to: 1, layer: AccessLayer::Pool });
+    for policy in [CopyPolicy::RequireDirect, CopyPolicy::AllowStaged] {
+        let refused = mesh.copy_with(policy, &source, &mut target, &capture).map(drop);
+        assert_eq!(refused, Err(missing.clone()), "{policy:?}");
+    }
+    assert_eq!(source.copy_to(&mut target, &capture), Err(missing.clone()));
+    let refused = source.rows(8, 8, 8)?.copy_to(target.rows_mut(8, 8, 8)?, &capture);
+    assert_eq!(refused, Err(missing));
+    far_pool.peers().insert(0)?;
+    source.copy_to(&mut target, &capture)?;
+    mesh.copy(&source, &mut plain, &capture)?;
     assert!(capture.is_valid()?);
-    capture.end()?;
-    source.copy_to(&mut target, &stage.stream)?;
-    mesh.copy_with(policy, &source, &mut target, &stage.stream)?;
+    drop(source);
+    let graph = capture.end()?;
+    assert_eq!((graph.node_count()?, graph.is_accounted()?), (2, true));
+    graph.instantiate()?.launch(&stage.stream)?;
+    stage.stream.synchronize()?;
+    assert_eq!((target.download(&there)?, plain.download(&there)?), (vec![7; 64], vec![7; 64]));
+    assert_sound(&machine);
     Ok(())
 }

@@ -5,9 +5,10 @@ use super::linear::within;
 use super::rows::copy_as_row;
 use crate::device::same_driver;
 use crate::memory::allocation::Allocation;
+use crate::memory::operand::reach;
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
-use crate::{Context, CopyError, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream, capture};
+use crate::{CopyError, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream, capture};
 
 impl<T: DeviceCopy> Slice<'_, T> {
     /// Copies everything to as many values elsewhere, which may be on another device, in the order of
@@ -18,7 +19,8 @@ impl<T: DeviceCopy> Slice<'_, T> {
     /// [`CopyError::LengthMismatch`] if the lengths differ,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to the context of
     /// neither, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if they belong to
-    /// different drivers, and the driver's error.
+    /// different drivers, [`PeerError::NotEnabled`](crate::PeerError::NotEnabled) on a captured stream whose device
+    /// has no access to one of the two, and the driver's error.
     #[doc(alias = "cuMemcpyDtoDAsync")]
     #[doc(alias = "cuMemcpyPeerAsync")]
     pub fn copy_to<'d>(self, destination: impl Into<SliceMut<'d, T>>, queue: &impl Queue) -> Result<()> {
@@ -40,31 +42,40 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
 }
 
 /// Refuses ends of different drivers, ends whose context is over, and a stream that works in the context of
-/// neither.
+/// neither. A captured stream needs access to both ends.
 #[inline]
 pub(super) fn reachable(to: &Allocation, from: &Allocation, stream: &Stream) -> Result<()> {
-    let (to, from) = (to.context(), from.context());
-    if to == from {
-        return to.serves(stream);
+    if to.context() == from.context() {
+        return to.context().serves(stream);
     }
     reachable_from_either(to, from, stream)
 }
 
 #[inline(never)]
-fn reachable_from_either(to: &Context, from: &Context, stream: &Stream) -> Result<()> {
-    same_driver(from.driver(), to.driver())?;
-    from.check_generation()?;
-    to.check_generation()?;
-    stream.refuse_captured("a copy between contexts")?;
-    to.serves(stream).or_else(|_| from.serves(stream))
+fn reachable_from_either(to: &Allocation, from: &Allocation, stream: &Stream) -> Result<()> {
+    let (destination, source) = (to.context(), from.context());
+    same_driver(source.driver(), destination.driver())?;
+    source.check_generation()?;
+    destination.check_generation()?;
+    destination.serves(stream).or_else(|_| source.serves(stream))?;
+    if stream.is_captured() { reachable_in_capture(to, from, stream) } else { Ok(()) }
+}
+
+/// Refuses memory that the device of a captured stream has no access to. The driver captures no copy that names
+/// two contexts, which it could stage, but one between addresses.
+#[cold]
+pub(super) fn reachable_in_capture(to: &Allocation, from: &Allocation, stream: &Stream) -> Result<()> {
+    reach(to, stream.context())?;
+    reach(from, stream.context())
 }
 
 fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream, has_padding: bool) -> Result<()> {
+    // Before the checks, which differ for a captured stream.
+    let _turn = stream.turn();
     reachable(to.allocation, from.allocation, stream)?;
     if bytes == 0 {
         return Ok(());
     }
-    let _turn = stream.turn();
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
     capture::note_copy(stream, has_padding);
@@ -106,6 +117,11 @@ fn enqueue_one(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> R
 #[inline(never)]
 fn enqueue_between(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
+    if stream.is_captured() {
+        // SAFETY: both are that long and do not overlap, and are there in the order of the stream, which is alive;
+        // its device has access to both.
+        return stream.enqueue(|raw| unsafe { within(source.driver(), to, from, bytes, raw) });
+    }
     if to.allocation.is_pinned() || from.allocation.is_pinned() {
         // The call below refuses memory of the host's pools; the one for rows can be told whose memory it is.
         // If a pool has not been opened to the stream's device, a driver was seen to crash unless a context

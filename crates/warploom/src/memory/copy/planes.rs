@@ -115,13 +115,17 @@ fn peer_descriptor(copy: &CUDA_MEMCPY3D, to: &Context, from: &Context) -> CUDA_M
 /// # Safety
 ///
 /// Both ends have these planes, which do not overlap, and are there in the order of the stream. Each belongs
-/// to the context given for it.
+/// to the context given for it. If the stream is captured, its device has access to both.
 pub(super) unsafe fn enqueue_between(
     copy: &CUDA_MEMCPY3D,
     to: &Context,
     from: &Context,
     stream: &Stream,
 ) -> Result<()> {
+    if stream.is_captured() {
+        // SAFETY: the caller's promise; the device of the stream has access to both ends.
+        return stream.enqueue(|raw| unsafe { from.driver().cuMemcpy3DAsync_v2(copy, raw) });
+    }
     let copy = peer_descriptor(copy, to, from);
     // SAFETY: the caller's promise; the contexts and the stream are borrowed.
     stream.enqueue(|raw| unsafe { from.driver().cuMemcpy3DPeerAsync(&raw const copy, raw) })
@@ -136,11 +140,11 @@ pub(super) fn copy(
     stream: &Stream,
     enqueue: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
+    let _turn = stream.turn();
     reachable(to, from, stream)?;
     if is_empty {
         return Ok(());
     }
-    let _turn = stream.turn();
     from.meet(stream)?;
     to.meet(stream)?;
     let (_source, _destination) = (from.current_for(stream)?, to.current_for(stream)?);

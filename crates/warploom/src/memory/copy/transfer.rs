@@ -1,6 +1,6 @@
 //! Copies of a mesh, ordered after earlier work on both ends.
 
-use super::device::{enqueue, same_length};
+use super::device::{enqueue, reachable_in_capture, same_length};
 use crate::capture::{self, Turn};
 use crate::device::same_driver;
 use crate::memory::slice::Span;
@@ -104,7 +104,7 @@ impl<'a> Transfer<'a> {
             return order(stream, &operands);
         };
         if self.source() != self.destination() {
-            stream.refuse_captured("a copy between contexts")?;
+            reachable_in_capture(self.to.allocation, self.from.allocation, stream)?;
         }
         operands.iter().try_for_each(|operand| order_captured(stream, *operand))?;
         operands.iter().try_for_each(|(held, _)| capture.keep(held, stream))?;
