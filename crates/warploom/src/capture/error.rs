@@ -84,8 +84,8 @@ pub enum CaptureError {
 
     /// Work outside of the capture uses the memory, and the copy would have to wait for it.
     #[error(
-        "the copy would have to wait for work on device {device} that is not part of the capture; wait for it before the \
-         capture begins"
+        "the copy would have to wait for work on device {device} that is not part of the capture; have the stream wait \
+         for it before the capture begins, by `hold_back` of the memory"
     )]
     Conflict {
         /// The device of that work.

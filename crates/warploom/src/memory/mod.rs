@@ -14,6 +14,7 @@ mod fill;
 mod foreign;
 mod free_after;
 mod graph_memory;
+mod hold_back;
 mod host_borrows;
 #[cfg(target_os = "linux")]
 mod import;

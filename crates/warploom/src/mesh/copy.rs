@@ -24,13 +24,13 @@ impl Mesh {
     ///
     /// The copy is ordered after all conflicting work that was enqueued on other streams before: after writes
     /// of the source, and after reads and writes of the destination. The host never waits. Later work on the
-    /// same stream comes after the copy. On other streams (S3.18):
+    /// same stream comes after the copy. On other streams:
     ///
     /// | later work on another stream | waits for the copy |
     /// |---|---|
     /// | `Mesh::copy` and `copy_with` that write the source, or read or write the destination | by itself |
     /// | the free of either end, by `drop`, `close` or `close_on` | by itself |
-    /// | kernels, fills, other copies, graphs, collectives | not; [`Ticket::hold_back`] first, or a data race |
+    /// | kernels, fills, other copies, graphs, collectives | after [`Slice::hold_back`](crate::Slice::hold_back), [`SliceMut::hold_back`](crate::SliceMut::hold_back) or [`Ticket::hold_back`]; without, it is a data race |
     ///
     /// So a pipeline of copies over many devices needs no events of its own:
     ///

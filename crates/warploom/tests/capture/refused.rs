@@ -137,10 +137,16 @@ driver_tests! {
         mesh.copy(&source, &mut target, &capture)?;
         let refused = budget(driver, &[], || mesh.copy(&source, &mut busy, &capture).map(drop));
         assert_eq!(refused, Err(CaptureError::Conflict { device: 0 }.into()));
-        drop((source, target));
+        assert_eq!(busy.as_slice().hold_back(&capture), Err(CaptureError::Conflict { device: 0 }.into()));
         let graph = capture.end()?;
         assert_eq!(graph.node_count()?, 1);
         assert!(graph.is_accounted()?);
+        // The wait that the error asks for.
+        busy.as_slice_mut().hold_back(&stage.stream)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        mesh.copy(&source, &mut busy, &capture)?;
+        drop((source, target));
+        assert_eq!(capture.end()?.node_count()?, 1);
         mesh.copy(&busy.duplicate(&stage.other)?, &mut busy, &stage.other)?;
     }
 }

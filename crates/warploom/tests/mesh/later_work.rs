@@ -1,8 +1,8 @@
 //! Later work on other streams, as the documentation of `Mesh::copy` lists it (S3.18).
 
-use warploom::{Buffer, DeviceMemory, Mesh, Result, Stream};
+use warploom::{Buffer, DeviceMemory, Function, Mesh, Result, Stream};
 use warploom_sim::{FindingKind, Mode, Order};
-use warploom_testkit::TestResult;
+use warploom_testkit::{TestResult, budget};
 
 use super::Site;
 
@@ -38,8 +38,16 @@ const LATER: &[(&str, bool, Later)] = &[
     ("a download of the destination", false, |stage| stage.target.download(&stage.streams[1]).map(drop)),
 ];
 
-/// The races of a copy and a later operation, for which the stream of the operation may be held back.
-fn races(later: Later, is_held_back: bool, order: Order) -> TestResult<usize> {
+/// The ways to have the stream of a later operation wait for the copy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wait {
+    None,
+    ByTicket,
+    ByMemory,
+}
+
+/// The races of a copy and a later operation, whose stream may be made to wait first.
+fn races(later: Later, wait: Wait, order: Order) -> TestResult<usize> {
     let site = Site::in_mode(warploom_sim::topology::Topology::preset("pcie-pair")?, Mode::Deterministic(order))?;
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let memory = [0, 1].map(|at: usize| DeviceMemory::new(&site.contexts[at]));
@@ -48,10 +56,14 @@ fn races(later: Later, is_held_back: bool, order: Order) -> TestResult<usize> {
     site.contexts.iter().try_for_each(|context| context.synchronize())?;
     let others = [site.contexts[0].stream()?, site.contexts[1].stream()?];
     let ticket = mesh.copy(&source, &mut target, &streams[1])?;
-    if is_held_back {
+    if wait == Wait::ByTicket {
         others.iter().try_for_each(|stream| ticket.hold_back(stream))?;
     }
     let mut stage = Stage { mesh, source, target, spare, streams: others };
+    if wait == Wait::ByMemory {
+        stage.source.as_slice_mut().hold_back(&stage.streams[0])?;
+        stage.target.as_slice_mut().hold_back(&stage.streams[1])?;
+    }
     later(&mut stage)?;
     // Both ends are freed after all of it.
     drop(stage);
@@ -65,9 +77,31 @@ fn races(later: Later, is_held_back: bool, order: Order) -> TestResult<usize> {
 fn mesh_copies_and_frees_wait_for_a_copy_and_other_work_waits_for_its_ticket() -> TestResult {
     for (name, waits, later) in LATER {
         for order in [Order::Eager, Order::Lazy] {
-            assert_eq!(races(*later, false, order)? == 0, *waits, "{name}");
-            assert_eq!(races(*later, true, order)?, 0, "{name}, held back");
+            assert_eq!(races(*later, Wait::None, order)? == 0, *waits, "{name}");
+            for wait in [Wait::ByTicket, Wait::ByMemory] {
+                assert_eq!(races(*later, wait, order)?, 0, "{name}, {wait:?}");
+            }
         }
     }
+    Ok(())
+}
+
+/// S3.18: readers wait for writers, and writers for both, each by one event; without a conflict there is no call.
+#[test]
+fn a_stream_is_held_back_by_conflicting_work_alone() -> TestResult {
+    let site = Site::in_mode(warploom_sim::topology::Topology::preset("pcie-pair")?, Mode::Deterministic(Order::Lazy))?;
+    let (mesh, streams) = (site.mesh()?, site.streams()?);
+    let memory = [0, 1].map(|at: usize| DeviceMemory::new(&site.contexts[at]));
+    let (mut source, mut target) = (memory[0].allocate::<u32>(2)?, memory[1].allocate::<u32>(2)?);
+    let other = site.contexts[1].stream()?;
+    mesh.copy(&source, &mut target, &streams[1])?;
+    // The events are used again from here on.
+    drop([streams[1].record()?, streams[1].record()?]);
+    let (driver, waits) = (&site.driver, [(Function::cuEventRecord, 1), (Function::cuStreamWaitEvent, 1)]);
+    budget(driver, &[], || source.as_slice().hold_back(&other))?;
+    budget(driver, &waits, || source.as_slice_mut().hold_back(&other))?;
+    budget(driver, &waits, || target.as_slice().hold_back(&other))?;
+    budget(driver, &[], || target.as_slice_mut().hold_back(&other))?;
+    budget(driver, &[], || target.as_slice_mut().hold_back(&streams[1]))?;
     Ok(())
 }

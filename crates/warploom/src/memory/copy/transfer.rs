@@ -1,10 +1,11 @@
 //! Copies of a mesh, ordered after earlier work on both ends.
 
 use super::device::{enqueue, reachable_in_capture, same_length};
-use crate::capture::{self, Turn};
+use crate::capture;
 use crate::device::same_driver;
+use crate::memory::hold_back::wait_for_conflicts;
 use crate::memory::slice::Span;
-use crate::memory::uses::{Access, order, order_captured};
+use crate::memory::uses::Access;
 use crate::{Context, CopyError, Device, DeviceCopy, Result, Slice, SliceMut, Stream};
 
 /// Both ends of a copy.
@@ -81,36 +82,14 @@ impl<'a> Transfer<'a> {
     #[inline]
     pub(crate) fn enqueue(&self, stream: &Stream) -> Result<()> {
         let (from, to, turn) = (self.from.allocation, self.to.allocation, stream.turn());
-        if capture::any() || from.capture().or(to.capture()).is_some() {
-            self.order_among_captures(stream, &turn)?;
-        } else {
-            order(stream, &[(from, Access::Read), (to, Access::Write)])?;
+        if self.source() != self.destination() && stream.is_captured() {
+            reachable_in_capture(to, from, stream)?;
         }
+        wait_for_conflicts(stream, &turn, &[(from, Access::Read), (to, Access::Write)])?;
         capture::note_copy(stream, self.has_padding);
         enqueue(self.to, self.from, self.bytes, stream)?;
         from.did(stream, Access::Read);
         to.did(stream, Access::Write);
-        Ok(())
-    }
-
-    /// The same while a stream is captured. A stream that is captured waits for the others of its capture
-    /// that conflict; there must be no conflict outside.
-    #[cold]
-    fn order_among_captures(&self, stream: &Stream, turn: &Turn) -> Result<()> {
-        let operands = [(self.from.allocation, Access::Read), (self.to.allocation, Access::Write)];
-        let Some(capture) = turn.sequence() else {
-            // Memory of a graph is refused there.
-            operands.iter().filter(|(held, _)| held.capture().is_some()).try_for_each(|(held, _)| held.meet(stream))?;
-            return order(stream, &operands);
-        };
-        if self.source() != self.destination() {
-            reachable_in_capture(self.to.allocation, self.from.allocation, stream)?;
-        }
-        operands.iter().try_for_each(|operand| order_captured(stream, *operand))?;
-        operands.iter().try_for_each(|(held, _)| capture.keep(held, stream))?;
-        for other in operands.iter().flat_map(|(held, access)| capture.conflicts(held, stream, *access)) {
-            stream.wait_for(&other)?;
-        }
         Ok(())
     }
 }
