@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod alone;
 mod budget;
 mod calls;
 mod drivers;
@@ -23,6 +24,7 @@ mod stream;
 mod waiting;
 
 pub use access::{AccessSpy, AccessWrite};
+pub use alone::alone;
 pub use budget::budget;
 pub use calls::{TestResult, code_of};
 pub use drivers::{

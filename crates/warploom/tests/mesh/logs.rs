@@ -8,7 +8,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use warploom::Function;
 use warploom::sys::types::CUresult;
-use warploom_testkit::TestResult;
+use warploom_testkit::{TestResult, alone};
 
 use super::{Site, fail_nth};
 
@@ -63,8 +63,13 @@ impl Subscriber for Log {
     fn exit(&self, _: &Id) {}
 }
 
+/// In a process of its own: `tracing` asks the subscriber of the thread that comes to a line first whether anybody
+/// wants it, and other tests have none.
 #[test]
 fn enabling_rebuilding_and_disabling_are_logged() -> TestResult {
+    if !alone("logs::enabling_rebuilding_and_disabling_are_logged")? {
+        return Ok(());
+    }
     let site = Site::preset("pcie-pair")?;
     let log = Log::default();
     tracing::subscriber::with_default(log.clone(), || -> TestResult {
