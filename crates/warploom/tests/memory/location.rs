@@ -47,7 +47,7 @@ driver_tests! {
             assert_eq!(Location::parse(&location.to_string(), driver)?, location);
         }
         for wrong in ["", "device", "device -1", "0", "devices 0", "host NUMA node"] {
-            let message = Location::parse(wrong, driver).unwrap_err().to_string();
+            let message = Location::parse(wrong, driver).expect_err("is no location").to_string();
             assert!(message.contains(wrong) && message.contains("expected device N, host"), "{message}");
         }
         assert_eq!(Location::parse("device 4294967295", driver), driver.device(u32::MAX).map(Location::from));
