@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
 use crate::capture::RelaxedMode;
-use crate::{Event, Result, Stream, reclaimer};
+use crate::stream::{WeakStream, Work};
+use crate::{Event, Result, reclaimer};
 
 /// A value that is dropped when some events are done: by the last call that waits for one, or after a wait of the host.
 /// `None` once it was dropped: the calls, which may never come, then hold nothing of a context.
@@ -63,7 +64,7 @@ impl Drop for Pending {
 /// Drops a value when everything is done that some streams have now; at once if it is done already.
 ///
 /// A value whose launches cannot be waited for is leaked.
-pub(crate) fn drop_after<T: Send + 'static>(streams: &[Stream], value: T) {
+pub(crate) fn drop_after<T: Send + 'static>(streams: &[WeakStream], value: T) {
     let mut events = Vec::new();
     for stream in streams.iter().filter(|stream| stream.context().is_current_generation()) {
         match pending_work(stream) {
@@ -114,17 +115,31 @@ fn drop_all_done() {
 }
 
 /// The event of a stream's work so far, unless that is done. Nothing runs any more in a context that is lost.
-fn pending_work(stream: &Stream) -> Result<Option<Arc<Event>>> {
-    let _relaxed = RelaxedMode::new(stream.driver());
-    let stream = stream.for_teardown();
-    // An event tells only a moment after its record that there was nothing to wait for.
-    if matches!(stream.is_idle(), Ok(true)) {
-        return Ok(None);
-    }
-    let asked = stream.mark_work().and_then(|event| Ok((!event.is_complete()?).then_some(event)));
+fn pending_work(stream: &WeakStream) -> Result<Option<Arc<Event>>> {
+    let (event, stream) = match stream.work() {
+        Work::None => return Ok(None),
+        Work::Before(event) => (Ok(event), None),
+        Work::Of(stream) => {
+            let _relaxed = RelaxedMode::new(stream.driver());
+            let stream = stream.for_teardown().into_owned();
+            // An event tells only a moment after its record that there was nothing to wait for.
+            if stream.is_idle() == Ok(true) {
+                return Ok(None);
+            }
+            (stream.mark_work(), Some(stream))
+        }
+    };
+    let asked = event.and_then(|event| {
+        let _relaxed = RelaxedMode::new(event.driver());
+        Ok((!event.is_complete()?).then_some(event))
+    });
     // Without an event, waiting on the host is slow and correct.
-    asked.or_else(|_| stream.drain().map(|()| None)).or_else(|error| match error {
-        error if error.is_context_fatal() => Ok(None),
-        error => Err(error),
-    })
+    let waited = asked.or_else(|error| match &stream {
+        Some(stream) => stream.drain().map(|()| None),
+        None => Err(error),
+    });
+    match waited {
+        Err(error) if error.is_context_fatal() => Ok(None),
+        waited => waited,
+    }
 }

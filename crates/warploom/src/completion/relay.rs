@@ -62,7 +62,7 @@ struct Relay {
 
 impl Relays {
     /// Lets a task be woken when an event is done.
-    pub(super) fn call_when_done<T: Timing>(&self, event: &Event<T>, waker: &Waker) -> Result<Arc<Call>> {
+    pub(crate) fn call_when_done<T: Timing>(&self, event: &Event<T>, waker: &Waker) -> Result<Arc<Call>> {
         let (context, driver) = (event.context(), event.driver());
         let raw = self.take().map_or_else(|| create(context), Ok)?;
         let call = Arc::new(Call { waker: Mutex::new(Some(waker.clone())) });

@@ -17,6 +17,7 @@ use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
+use crate::stream::WeakStream;
 use crate::{Completion, Context, Device, Driver, Event, Queue, Result, Stream, callback};
 
 /// A graph that can be launched, made by [`GraphDef::instantiate`].
@@ -82,7 +83,7 @@ pub(super) struct State {
 #[must_use]
 pub(super) struct Released {
     bundles: Vec<Bundle>,
-    streams: Vec<Stream>,
+    streams: Vec<WeakStream>,
 }
 
 impl Drop for Released {

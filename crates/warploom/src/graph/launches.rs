@@ -1,29 +1,32 @@
 //! Launches of an executable that may be in flight.
 
+use crate::stream::WeakStream;
 use crate::{Stream, callback, completion, reclaimer};
 
 /// The streams that an executable was launched on.
 #[derive(Default)]
 pub(super) struct Launches {
     /// The stream of the last launch is the last one.
-    streams: Vec<Stream>,
+    streams: Vec<WeakStream>,
 }
 
 impl Launches {
     /// `true` if the last launch was on this stream.
     #[inline]
     pub(super) fn is_last(&self, stream: &Stream) -> bool {
-        self.streams.last() == Some(stream)
+        self.streams.last().is_some_and(|last| last.is(stream))
     }
 
     /// Records a stream before the executable is launched on it.
     pub(super) fn add(&mut self, stream: &Stream) {
-        self.streams.retain(|known| known != stream);
-        self.streams.push(stream.clone());
+        let others = std::mem::take(&mut self.streams).into_iter().filter(|known| !known.is(stream));
+        // A stream that the program has let go of stays for as long as it has work.
+        self.streams = others.filter_map(|known| if known.has_ended() { known.rest() } else { Some(known) }).collect();
+        self.streams.push(stream.downgrade());
     }
 
     /// All of them.
-    pub(super) fn streams(&self) -> Vec<Stream> {
+    pub(super) fn streams(&self) -> Vec<WeakStream> {
         self.streams.clone()
     }
 }

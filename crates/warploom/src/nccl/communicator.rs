@@ -10,6 +10,7 @@ use super::raw::{ncclComm, ncclComm_t, ncclResult_t};
 use super::{Nccl, NcclCode, NcclError};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
+use crate::stream::WeakStream;
 use crate::{Context, Device, Result, Stream};
 
 /// One rank of a group of devices that work together, in this process or in many.
@@ -20,8 +21,8 @@ use crate::{Context, Device, Result, Stream};
 /// processes, the caller of [`Nccl::join`] has promised it. Two communicators of the same devices that are
 /// used in one order here and in another there wait for ever.
 ///
-/// It may go to another thread, and is used by one at a time. It holds its context and the streams that it
-/// was used on.
+/// It may go to another thread, and is used by one at a time. It holds its context, and
+/// remembers the streams that it was used on.
 ///
 /// Devices of several ranks in one process may access each other's buffers directly: open the pools that
 /// these come from to the other devices ([`DevicePool::peers`](crate::DevicePool::peers)), or set
@@ -43,7 +44,7 @@ pub struct Communicator {
     rank: u32,
     size: u32,
     /// The streams that have, or may have, work of it.
-    streams: RefCell<Vec<Stream>>,
+    streams: RefCell<Vec<WeakStream>>,
     is_broken: Cell<bool>,
     share: Share,
 }
@@ -137,10 +138,14 @@ impl Communicator {
 
     /// Takes note of a stream that is about to get work.
     pub(super) fn remember(&self, stream: &Stream) {
-        let mut streams = self.streams.borrow_mut();
-        if !streams.contains(stream) {
-            streams.push(stream.clone());
+        if self.streams.borrow().iter().any(|known| known.is(stream)) {
+            return;
         }
+        // Not borrowed while the driver is asked.
+        let mut streams = self.streams.take();
+        streams.retain(|known| !known.has_ended() || known.rest().is_some());
+        streams.push(stream.downgrade());
+        self.streams.borrow_mut().append(&mut streams);
     }
 
     /// As [`Share::note`].
@@ -158,7 +163,7 @@ impl Communicator {
     #[doc(alias = "ncclCommDestroy")]
     pub fn close(mut self) -> Result<()> {
         self.is_usable()?;
-        let done = self.streams.take().iter().try_for_each(|stream| stream.for_teardown().drain());
+        let done = self.streams.take().iter().try_for_each(WeakStream::drain);
         let finalized = done.and_then(|()| self.finalize());
         let ended = self.end(finalized.is_err());
         finalized.and(ended)
@@ -214,9 +219,8 @@ impl Communicator {
     fn is_done(&self) -> Result<()> {
         self.is_usable()?;
         self.check()?;
-        let streams = self.streams.borrow();
-        let is_idle = streams.iter().all(|stream| stream.for_teardown().is_idle() == Ok(true));
-        if is_idle { Ok(()) } else { Err(NcclError::DroppedInUse.into()) }
+        let streams = self.streams.borrow().clone();
+        if streams.iter().all(WeakStream::is_idle) { Ok(()) } else { Err(NcclError::DroppedInUse.into()) }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::info::StreamInfo;
 use super::{Origin, Stream};
@@ -70,6 +72,11 @@ impl Stream {
         }
     }
 
+    /// `true` if it is the per-thread default stream of a thread that has ended.
+    pub(super) fn is_of_ended_thread(&self) -> bool {
+        matches!(&self.shared.origin, Origin::PerThread(thread) if thread.has_ended())
+    }
+
     /// The stream on which this thread may free memory that was ordered by this one.
     ///
     /// It is the stream itself, unless that is the per-thread default stream of another thread: such a stream
@@ -88,24 +95,57 @@ impl Stream {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ThreadKey(u64);
 
+/// The threads that have a number and have not ended.
+static RUNNING: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+fn running() -> MutexGuard<'static, BTreeSet<u64>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    /// 0 until the thread is first asked for its number.
+    static KEY: Cell<u64> = const { Cell::new(0) };
+    /// Dropped when the thread ends.
+    static END: ThreadEnd = const { ThreadEnd };
+}
+
+/// The end of a thread: it gives its number up.
+struct ThreadEnd;
+
+impl Drop for ThreadEnd {
+    fn drop(&mut self) {
+        running().remove(&KEY.replace(0));
+    }
+}
+
 impl ThreadKey {
     /// The calling thread.
     pub(super) fn this() -> ThreadKey {
+        let known = KEY.get();
+        ThreadKey(if known == 0 { ThreadKey::number() } else { known })
+    }
+
+    /// A number for the calling thread. While the locals of a thread are being dropped, the number is even, and
+    /// its end is not seen.
+    #[cold]
+    fn number() -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        thread_local! {
-            /// 0 until the thread is first asked for its number.
-            static KEY: Cell<u64> = const { Cell::new(0) };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed) << 1;
+        let number = END.try_with(|_| number | 1).unwrap_or(number);
+        if number & 1 == 1 {
+            running().insert(number);
         }
-        KEY.with(|key| {
-            if key.get() == 0 {
-                key.set(NEXT.fetch_add(1, Ordering::Relaxed));
-            }
-            ThreadKey(key.get())
-        })
+        KEY.set(number);
+        number
     }
 
     /// `true` if it is the calling thread.
     pub(super) fn is_this(self) -> bool {
         self == ThreadKey::this()
+    }
+
+    /// `true` if the thread has ended, as far as that is seen.
+    fn has_ended(self) -> bool {
+        self.0 & 1 == 1 && !running().contains(&self.0)
     }
 }

@@ -18,6 +18,7 @@ mod host;
 mod info;
 mod options;
 mod order;
+mod weak;
 mod word;
 mod word_operation;
 
@@ -25,6 +26,7 @@ pub use error::StreamError;
 pub use host::HostTask;
 pub use info::CaptureStatus;
 pub use options::{Priority, StreamOptions};
+pub(crate) use weak::{WeakStream, Work};
 pub use word::{Comparison, StreamWord, WordValue};
 pub(crate) use word_operation::UsedWords;
 pub use word_operation::WordOperation;
@@ -32,13 +34,14 @@ pub use word_operation::WordOperation;
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use warploom_driver::ResultExt as _;
 use warploom_driver::sys::types::{CUstream, CUstream_st};
 
 use self::default::ThreadKey;
 use self::info::StreamInfo;
+use self::weak::Remains;
 use crate::capture::{Claim, Turn};
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
@@ -74,6 +77,8 @@ struct Shared {
     origin: Origin,
     context: Context,
     info: StreamInfo,
+    /// For lists of streams, as soon as the first refers to it.
+    remains: OnceLock<Arc<Remains>>,
     _mark: Mark,
 }
 
@@ -97,7 +102,8 @@ impl Stream {
         let is_made = matches!(origin, Origin::Created);
         let mark = if is_made { mark(context, || (Kind::Stream, raw.addr() as u64, 0)) } else { Mark::default() };
         let (raw, context) = (Handle::new(raw), context.clone());
-        Stream { shared: Arc::new(Shared { raw, origin, context, info, _mark: mark }) }
+        let remains = OnceLock::new();
+        Stream { shared: Arc::new(Shared { raw, origin, context, info, remains, _mark: mark }) }
     }
 
     /// The context its work runs in.
@@ -319,7 +325,9 @@ impl Stream {
         if callback::is_running() {
             return Ok(()); // dropped, and so left to the reclaimer
         }
-        Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
+        let last = Arc::into_inner(self.shared);
+        let last = last.and_then(|last| if last.is_remembered() { last.leave() } else { Some(last) });
+        last.map_or(Ok(()), |mut last| last.end())
     }
 
     /// Waits until everything enqueued so far is done, and gives back the host memory that was lent to the
@@ -346,6 +354,7 @@ impl Shared {
             origin: std::mem::replace(&mut self.origin, Origin::Foreign { _owner: Box::new(()) }),
             context: self.context.clone(),
             info: std::mem::take(&mut self.info),
+            remains: std::mem::take(&mut self.remains),
             _mark: std::mem::take(&mut self._mark),
         }
     }
@@ -367,6 +376,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if self.is_remembered() {
+            return drop(self.take().leave());
+        }
         if callback::is_running() && matches!(self.origin, Origin::Created) {
             return reclaimer::defer(self.take());
         }

@@ -87,7 +87,7 @@ impl Stream {
     }
 
     /// As [`Stream::record`]; `None` if the stream is captured.
-    fn record_outside(&self) -> Result<Option<Event>> {
+    pub(super) fn record_outside(&self) -> Result<Option<Event>> {
         self.check_thread()?;
         let event = Event::unrecorded(self.context(), EventOptions::untimed())?;
         // SAFETY: both are alive and belong to the same context.
@@ -167,7 +167,7 @@ impl Stream {
     }
 
     /// As [`Stream::wait`], for streams and events that are not captured.
-    fn wait_outside(&self, event: &Event) -> Result<()> {
+    pub(super) fn wait_outside(&self, event: &Event) -> Result<()> {
         self.check_wait(event)?;
         // SAFETY: both are alive, and of the same driver. The driver keeps what it needs of the event.
         Ok(self.outside_captures(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })??)

@@ -6,15 +6,16 @@ use std::marker::PhantomData;
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Wake;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUstream, CUstreamWaitValue_flags as Flags};
 
-use super::{Stream, WordOperation};
+use super::{Stream, WeakStream, WordOperation, Work};
 use crate::callback::{self, Callback};
 use crate::capture::{self, RelaxedMode};
 use crate::context::Word;
 use crate::device::same_driver;
-use crate::{Context, DeviceAttribute, Driver, Error, Queue, Result, StreamError};
+use crate::{Context, DeviceAttribute, Driver, Error, Event, Queue, Result, StreamError};
 
 /// A word that streams write and wait for in their order, and that the host reads and writes at any time.
 ///
@@ -56,9 +57,12 @@ pub struct StreamWord<V: WordValue = u32> {
     of: PhantomData<V>,
 }
 
+/// The most users that are dropped when one is added.
+const DROPPED: usize = 4;
+
 /// A stream that has used a word.
 struct User {
-    stream: Stream,
+    stream: WeakStream,
     /// `true` if its device can compare by NOR.
     has_nor: bool,
 }
@@ -261,18 +265,31 @@ impl<V: WordValue> StreamWord<V> {
         let context = stream.context();
         context.check_generation()?;
         self.context.check_generation()?;
-        let mut users = self.users();
-        let user = match users.iter().position(|user| user.stream == *stream) {
-            Some(known) => &users[known],
+        let known = self.users().iter().find(|user| user.stream.is(stream)).map(|user| user.has_nor);
+        let has_nor = match known {
+            Some(has_nor) => has_nor,
             None => {
                 same_driver(self.context.driver(), stream.driver())?;
                 refuse_width(V::BITS, context)?;
                 let has_nor = has_nor(context)?;
-                users.push(User { stream: stream.clone(), has_nor });
-                &users[users.len() - 1]
+                self.add(User { stream: stream.downgrade(), has_nor });
+                has_nor
             }
         };
-        if by_nor && !user.has_nor { Err(no_nor(context)) } else { Ok(()) }
+        if by_nor && !has_nor { Err(no_nor(context)) } else { Ok(()) }
+    }
+
+    /// Adds a user, and drops a few that have ended and are done.
+    fn add(&self, user: User) {
+        let ended: Vec<User> = {
+            let mut users = self.users();
+            users.push(user);
+            users.extract_if(.., |user| user.stream.has_ended()).take(DROPPED).collect()
+        };
+        // Without the lock. The list is read by the drop of the word, which comes later.
+        let rests = ended.into_iter().filter_map(|user| Some(User { stream: user.stream.rest()?, ..user }));
+        let rests: Vec<User> = rests.collect();
+        self.users().extend(rests);
     }
 
     fn users(&self) -> MutexGuard<'_, Vec<User>> {
@@ -318,11 +335,38 @@ impl<V: WordValue> Drop for StreamWord<V> {
         let users = std::mem::take(&mut *self.users());
         let _relaxed = RelaxedMode::new(self.context.driver());
         for User { stream, .. } in users.iter().filter(|user| user.stream.context().is_current_generation()) {
-            let stream = stream.for_teardown();
-            if stream.is_idle() != Ok(true) {
-                give_back_after(&stream, &word, &self.context);
+            match stream.work() {
+                Work::Of(stream) if stream.for_teardown().is_idle() != Ok(true) => {
+                    give_back_after(&stream.for_teardown(), &word, &self.context);
+                }
+                Work::Before(event) if event.is_complete() != Ok(true) => {
+                    give_back_after_event(&event, &word, &self.context);
+                }
+                Work::Of(_) | Work::Before(_) | Work::None => {}
             }
         }
+    }
+}
+
+/// Gives a word back when it is dropped, by a callback of the driver that wakes nothing.
+struct GiveBack {
+    _word: Arc<Word>,
+    /// The context of its memory, if that is not the context of the callback.
+    _other: Option<Context>,
+}
+
+impl Wake for GiveBack {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// Keeps the word until the event is complete. If that cannot be arranged, for good.
+#[cold]
+fn give_back_after_event(event: &Event, word: &Arc<Word>, home: &Context) {
+    let other = (event.context() != home).then(|| home.clone());
+    let kept = Arc::new(GiveBack { _word: Arc::clone(word), _other: other });
+    if event.context().cached().relays.call_when_done(event, &kept.into()).is_err() {
+        // The stream may still use it.
+        std::mem::forget(Arc::clone(word));
     }
 }
 

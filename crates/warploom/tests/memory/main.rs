@@ -12,6 +12,7 @@ mod pinned;
 mod pool;
 mod registered;
 mod rows;
+mod short_streams;
 mod slices;
 #[path = "../spy/mod.rs"]
 mod spy;

@@ -16,6 +16,7 @@ use crate::memory::managed::ManagedState;
 use crate::memory::pool::graph_pool;
 use crate::memory::resource::{AnyOrdered, StreamOrdered};
 use crate::memory::uses::Uses;
+use crate::stream::WeakStream;
 use crate::{Error, Result, Stream};
 
 impl Allocation {
@@ -142,7 +143,7 @@ impl Allocation {
                 let (waits, users) = (resource.free_waits_for_context(), self.uses.end(None).0);
                 for other in users.iter().filter(|other| !waits || other.context() != resource.context()) {
                     // A wait that failed may have been the only thing to fail; another one tells.
-                    other.for_teardown().drain().or_else(|_| other.context().synchronize())?;
+                    other.drain().or_else(|_| other.context().synchronize())?;
                 }
                 // SAFETY: the memory came from this resource with this size and is given back once, by the
                 // end of its allocation; every use of it is over, or is waited for by the call that frees it.
@@ -153,7 +154,7 @@ impl Allocation {
             Owner::Other { keeps, .. } => {
                 let Some(keeps) = keeps.take() else { return Ok(()) };
                 let (users, _) = self.uses.end(None);
-                let waited = users.iter().try_for_each(|other| other.for_teardown().drain());
+                let waited = users.iter().try_for_each(WeakStream::drain);
                 if waited.is_err() {
                     // A stream may still use the memory, so its owner must not go.
                     std::mem::forget(keeps);
@@ -168,10 +169,12 @@ impl Allocation {
 fn after_users(uses: &mut Uses, home: &Stream, free: impl FnOnce(&Stream) -> Result<()>) -> Result<()> {
     let (users, replaced) = uses.end(Some(home));
     let order = replaced.as_ref().unwrap_or(home).for_teardown();
-    for other in users.iter().chain(Some(home)).map(Stream::for_teardown) {
-        // Without an event, waiting on the host is slow and correct.
-        order.follow(&other).or_else(|_| other.drain())?;
+    // Without an event, waiting on the host is slow and correct.
+    for other in &users {
+        order.follow_weak(other).or_else(|_| other.drain())?;
     }
+    let home = home.for_teardown();
+    order.follow(&home).or_else(|_| home.drain())?;
     free(&order)
 }
 

@@ -265,7 +265,7 @@ impl Allocation {
     pub(in crate::memory) fn settle_by_all_means(&self) -> (Result<()>, bool) {
         let (mut settled, mut is_used) = (Ok(()), false);
         for stream in self.uses.streams() {
-            let Err(error) = stream.for_teardown().drain() else { continue };
+            let Err(error) = stream.drain() else { continue };
             // Nothing runs any more in a context that is lost.
             let is_over = |error: &Error| error.is_context_fatal();
             is_used |= !is_over(&error) && stream.context().synchronize().is_err_and(|error| !is_over(&error));
@@ -327,7 +327,7 @@ impl Allocation {
     #[inline]
     pub(in crate::memory) fn did(&self, stream: &Stream, access: Access) {
         if self.uses.is_counted() {
-            self.uses.note(stream, access);
+            self.uses.note(stream, self.home(), access);
         }
     }
 

@@ -24,8 +24,9 @@ impl GraphMemory {
                 return Err(MemoryError::HostBorrowed { address, bytes }.into());
             }
             launching.begun = &self.all()[..=index];
-            held.meet(stream)?;
         }
+        // A launch that is refused leaves no trace of its stream.
+        self.all().iter().try_for_each(|used| used.allocation.meet(stream))?;
         Ok(launching)
     }
 }

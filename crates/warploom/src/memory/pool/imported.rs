@@ -15,6 +15,7 @@ use super::driver_pool::{DriverPool, PoolMemory};
 use crate::diagnostics::{Subject, report};
 use crate::ipc::{BufferDescriptor, IpcError, PoolHandle, SharedMemory};
 use crate::memory::resource::StreamOrdered;
+use crate::stream::WeakStream;
 use crate::{Context, Device, Result, Stream, Uuid};
 
 /// A pool of another process, and its buffers that are mapped here.
@@ -40,7 +41,7 @@ struct Mapping {
     /// The buffers that share it.
     imports: usize,
     /// The streams that buffers were freed on which shared it before.
-    freed_on: Vec<Stream>,
+    freed_on: Vec<WeakStream>,
 }
 
 impl Imported {
@@ -160,12 +161,13 @@ impl Mappings {
     }
 
     /// One import less. If that was the last, the streams that its end must come after.
-    fn release(&mut self, address: CUdeviceptr, stream: &Stream) -> Option<Vec<Stream>> {
+    fn release(&mut self, address: CUdeviceptr, stream: &Stream) -> Option<Vec<WeakStream>> {
         let mapping = self.by_address.get_mut(&address)?;
         mapping.imports -= 1;
         if mapping.imports > 0 {
-            if !mapping.freed_on.contains(stream) {
-                mapping.freed_on.push(stream.clone());
+            if !mapping.freed_on.iter().any(|known| known.is(stream)) {
+                mapping.freed_on.retain(|known| !known.has_ended() || known.rest().is_some());
+                mapping.freed_on.push(stream.downgrade());
             }
             return None;
         }
@@ -187,9 +189,9 @@ unsafe impl StreamOrdered for Imported {
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()> {
         let mut mappings = self.lock();
         let Some(freed_on) = mappings.release(address, stream) else { return Ok(()) };
-        for other in freed_on.iter().map(Stream::for_teardown) {
+        for other in &freed_on {
             // Without an event, waiting on the host is slow and correct.
-            stream.follow(&other).or_else(|_| other.drain())?;
+            stream.follow_weak(other).or_else(|_| other.drain())?;
         }
         // With the lock, so that an import of the same buffer comes before or after. SAFETY: no import is
         // left, and every use of them is ordered before.

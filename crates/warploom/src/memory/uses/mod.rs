@@ -6,11 +6,17 @@
 //! wrote, after that was enqueued, and remembered up to which counts another stream has waited.
 //!
 //! Memory that stays on its home stream has none of this: one load says so. It starts with the first other
-//! stream, and then takes a lock a use.
+//! stream, and then takes a lock a use. No driver call is made under the lock: a simulated machine may run a
+//! host function in it, which uses the same memory.
+//!
+//! The streams are [weak](WeakStream): once the program has let go of one, an event stands for its work, and
+//! with each new stream a few of those are dropped whose work is done. So the list is as long as there are
+//! streams with a handle or with work.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::allocation_ref::AllocationRef;
+use crate::stream::WeakStream;
 use crate::{CaptureError, Result, Stream};
 
 // They start a simulated machine, whose memory Miri cannot map.
@@ -34,6 +40,8 @@ pub(super) struct Uses(OnceLock<Box<Mutex<Known>>>);
 struct Known {
     /// The home is the first, if there is one.
     all: Vec<Use>,
+    /// The number of the next in the list.
+    next: u64,
     /// The stream that frees the memory, if not the home stream.
     order: Option<Stream>,
     /// Goes with the allocation; observers hold it weakly.
@@ -44,14 +52,20 @@ struct Known {
 }
 
 struct Use {
-    stream: Stream,
+    /// Tells it from all that are or were in the list.
+    id: u64,
+    stream: WeakStream,
     counts: Counts,
     /// `true` if the stream launches graphs that use the memory. Their launches are not counted one by one,
     /// so that there may always be another.
     is_launching: bool,
-    /// The counts up to which the stream has waited for each of the others, by position in the list.
-    seen: Vec<(usize, Counts)>,
+    /// The counts up to which the stream has waited for each of the others, by their numbers.
+    seen: Vec<(u64, Counts)>,
 }
+
+/// The most streams that are dropped from the list when one is added: more than one, so that it becomes
+/// shorter after a time with many.
+const DROPPED: usize = 4;
 
 /// The numbers of reads and writes of a stream; they are only compared for equality, so that they may wrap.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -68,18 +82,18 @@ impl Counts {
 }
 
 impl Use {
-    fn new(stream: &Stream) -> Use {
-        Use { stream: stream.clone(), counts: Counts::default(), is_launching: false, seen: Vec::new() }
+    fn new(stream: WeakStream) -> Use {
+        Use { id: 0, stream, counts: Counts::default(), is_launching: false, seen: Vec::new() }
     }
 
-    fn seen(&self, place: usize) -> Counts {
-        self.seen.iter().find(|(seen, _)| *seen == place).map(|(_, counts)| *counts).unwrap_or_default()
+    fn seen(&self, id: u64) -> Counts {
+        self.seen.iter().find(|(seen, _)| *seen == id).map(|(_, counts)| *counts).unwrap_or_default()
     }
 
-    fn see(&mut self, place: usize, counts: Counts) {
-        match self.seen.iter_mut().find(|(seen, _)| *seen == place) {
+    fn see(&mut self, id: u64, counts: Counts) {
+        match self.seen.iter_mut().find(|(seen, _)| *seen == id) {
             Some((_, seen)) => *seen = counts,
-            None => self.seen.push((place, counts)),
+            None => self.seen.push((id, counts)),
         }
     }
 }
@@ -107,11 +121,14 @@ impl Uses {
     /// The driver's export data: the first answer of `ask`.
     #[cfg(target_os = "linux")]
     pub(super) fn export_or_ask(&self, ask: impl FnOnce() -> Result<[u8; 64]>) -> Result<[u8; 64]> {
-        let mut known = self.lock();
-        if let Some(export) = &known.export {
-            return Ok(**export);
+        let known = self.lock().export.clone();
+        match known {
+            Some(export) => Ok(*export),
+            None => {
+                let export = Box::new(ask()?);
+                Ok(**self.lock().export.get_or_insert(export))
+            }
         }
-        Ok(**known.export.insert(Box::new(ask()?)))
     }
 
     /// The stream that frees the memory, if not the home stream.
@@ -122,17 +139,18 @@ impl Uses {
     /// Lets a stream that is not the home use the memory: after it has come into being at home, and before
     /// its end.
     pub(super) fn meet(&self, stream: &Stream, home: Option<&Stream>) -> Result<()> {
-        let known = &mut *self.lock();
-        if known.all.iter().any(|met| met.stream == *stream) {
-            return Ok(());
-        }
-        let all = known.count(home);
-        let mut met = Use::new(stream);
+        let seen = {
+            let known = &mut *self.lock();
+            if known.find(stream, home).is_some() {
+                return Ok(());
+            }
+            let first = known.count(home).first();
+            first.filter(|_| home.is_some()).map(|home| (home.id, home.counts))
+        };
         if let Some(home) = home {
-            met.see(0, all[0].counts);
             stream.follow(&home.for_teardown())?;
         }
-        all.push(met);
+        self.add(stream, home, |met| met.seen.extend(seen));
         Ok(())
     }
 
@@ -141,15 +159,17 @@ impl Uses {
         if home != Some(stream) {
             self.meet(stream, home)?;
         }
-        if let Some(met) = self.lock().count(home).iter_mut().find(|met| met.stream == *stream) {
+        let known = &mut *self.lock();
+        known.count(home);
+        if let Some(met) = known.find(stream, home) {
             met.is_launching = true;
         }
         Ok(())
     }
 
     /// Counts an access that a stream has enqueued.
-    pub(super) fn note(&self, stream: &Stream, access: Access) {
-        if let Some(met) = self.lock().all.iter_mut().find(|met| met.stream == *stream) {
+    pub(super) fn note(&self, stream: &Stream, home: Option<&Stream>, access: Access) {
+        if let Some(met) = self.lock().find(stream, home) {
             match access {
                 Access::Read => met.counts.reads = met.counts.reads.wrapping_add(1),
                 Access::Write => met.counts.writes = met.counts.writes.wrapping_add(1),
@@ -157,77 +177,91 @@ impl Uses {
         }
     }
 
+    /// Changes what is known of a stream, which is added if it is not in the list. Then a few are dropped that
+    /// have ended and are done.
+    fn add(&self, stream: &Stream, home: Option<&Stream>, change: impl FnOnce(&mut Use)) {
+        let ended: Vec<(u64, WeakStream)> = {
+            let known = &mut *self.lock();
+            if let Some(met) = known.find(stream, home) {
+                return change(met);
+            }
+            known.count(home);
+            change(known.push(Use::new(stream.downgrade())));
+            let ended = known.all.iter().filter(|met| met.stream.has_ended());
+            ended.take(DROPPED).map(|met| (met.id, met.stream.clone())).collect()
+        };
+        if ended.is_empty() {
+            return;
+        }
+        let rests: Vec<_> = ended.iter().map(|(id, stream)| (*id, stream.rest())).collect();
+        let dropped = self.lock().replace(rests);
+        drop((dropped, ended)); // without the lock: events go with them
+    }
+
     /// The streams whose work a stream has to wait for before an access, and the counts it will have seen
     /// then.
     fn conflicts(&self, stream: &Stream, home: Option<&Stream>, access: Access) -> Vec<Conflict> {
         let known = &mut *self.lock();
-        let all = known.count(home);
-        let mine = all.iter().find(|met| met.stream == *stream);
+        known.count(home);
+        let mine = known.position(stream, home);
+        let all = &known.all;
         let is_conflict = |(place, met): (usize, &Use)| {
             let is_unmet_home = mine.is_none() && place == 0 && home.is_some();
-            let seen = mine.map(|mine| mine.seen(place)).unwrap_or_default();
-            let conflicts = met.stream != *stream
-                && is_alive(&met.stream)
+            let seen = mine.map(|mine| all[mine].seen(met.id)).unwrap_or_default();
+            let conflicts = mine != Some(place)
+                && !met.stream.is_known_idle()
                 && (is_unmet_home || met.is_launching || met.counts.conflicts(seen, access));
-            conflicts.then(|| Conflict { stream: met.stream.clone(), place, counts: met.counts, is_waited_for: true })
+            let stream = || met.stream.clone();
+            let conflict = || Conflict { stream: stream(), place, id: met.id, counts: met.counts, is_waited_for: true };
+            conflicts.then(conflict)
         };
         let mut conflicts: Vec<Conflict> = all.iter().enumerate().filter_map(is_conflict).collect();
         // A wait for a stream includes the waits of that stream. One at a time, since two may have waited for
         // each other.
         for index in 0..conflicts.len() {
-            let Conflict { place, counts, .. } = conflicts[index];
-            let mut others = conflicts.iter().filter(|other| other.is_waited_for && other.place != place);
-            let is_covered = !all[place].is_launching && others.any(|other| all[other.place].seen(place) == counts);
+            let Conflict { place, id, counts, .. } = conflicts[index];
+            let mut others = conflicts.iter().filter(|other| other.is_waited_for && other.id != id);
+            let is_covered = !all[place].is_launching && others.any(|other| all[other.place].seen(id) == counts);
             conflicts[index].is_waited_for = !is_covered;
         }
         conflicts
     }
 
     /// Takes note that a stream has waited.
-    fn saw(&self, stream: &Stream, conflicts: &[Conflict]) {
-        let all = &mut self.lock().all;
-        if all.iter().all(|met| met.stream != *stream) {
-            all.push(Use::new(stream));
-        }
-        if let Some(mine) = all.iter_mut().find(|met| met.stream == *stream) {
-            conflicts.iter().for_each(|conflict| mine.see(conflict.place, conflict.counts));
-        }
+    fn saw(&self, stream: &Stream, home: Option<&Stream>, conflicts: &[Conflict]) {
+        self.add(stream, home, |mine| conflicts.iter().for_each(|conflict| mine.see(conflict.id, conflict.counts)));
     }
 
     /// The streams that have to be done before the memory goes, but for the home, and the stream that it is
     /// freed on instead of the home.
-    pub(super) fn end(&mut self, home: Option<&Stream>) -> (Vec<Stream>, Option<Stream>) {
+    pub(super) fn end(&mut self, home: Option<&Stream>) -> (Vec<WeakStream>, Option<Stream>) {
         let Some(known) = self.0.take() else { return (Vec::new(), None) };
         let Known { all, order, .. } = known.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let streams = all.into_iter().map(|met| met.stream);
-        (streams.filter(|stream| Some(stream) != home && is_alive(stream)).collect(), order)
+        let others = all.into_iter().map(|met| met.stream).skip(usize::from(home.is_some()));
+        (others.filter(|stream| !stream.is_known_idle()).collect(), order)
     }
 
-    /// The streams that have met the memory so far, but for those whose context is over.
-    pub(super) fn streams(&self) -> Vec<Stream> {
+    /// The streams that have met the memory so far, but for those that are known to be done.
+    pub(super) fn streams(&self) -> Vec<WeakStream> {
         let known = self.lock();
-        known.all.iter().map(|met| &met.stream).filter(|stream| is_alive(stream)).cloned().collect()
+        known.all.iter().map(|met| &met.stream).filter(|stream| !stream.is_known_idle()).cloned().collect()
     }
 
     /// Waits for every stream that has met the memory so far, the home included, while others may meet it.
     pub(super) fn wait(&self, home: Option<&Stream>) -> Result<()> {
-        let met: Vec<Stream> = self.lock().all.iter().map(|met| met.stream.clone()).collect();
-        // The home is among them as soon as there is another.
-        let alone = home.filter(|_| met.is_empty());
-        let mut streams = alone.into_iter().chain(&met).filter(|stream| is_alive(stream));
-        streams.try_for_each(|stream| stream.for_teardown().drain())
+        let met: Vec<WeakStream> = self.lock().all.iter().map(|met| met.stream.clone()).collect();
+        match home {
+            // The home is among them as soon as there is another.
+            Some(home) if met.is_empty() && home.context().is_current_generation() => home.for_teardown().drain(),
+            _ => met.iter().filter(|stream| !stream.is_known_idle()).try_for_each(WeakStream::drain),
+        }
     }
 
     /// Waits for every stream that met the memory, the home included, and forgets them as
-    /// [`Uses::forget`] does.
+    /// [`Uses::forget`] does. No other stream meets it meanwhile.
     pub(super) fn settle(&self, home: Option<&Stream>) -> Result<()> {
-        let known = &mut *self.lock();
-        // The home is among them as soon as there is another.
-        let alone = home.filter(|_| known.all.is_empty());
-        let met = known.all.iter().map(|met| &met.stream);
-        let streams = alone.into_iter().chain(met).filter(|stream| is_alive(stream));
-        streams.map(Stream::for_teardown).try_for_each(|stream| stream.drain())?;
-        known.forget(home);
+        self.wait(home)?;
+        self.forget(home);
         Ok(())
     }
 
@@ -235,45 +269,81 @@ impl Uses {
     /// stay, since they may launch again.
     pub(super) fn forget(&self, home: Option<&Stream>) {
         if let Some(known) = self.0.get() {
-            known.lock().unwrap_or_else(PoisonError::into_inner).forget(home);
+            let forgotten = known.lock().unwrap_or_else(PoisonError::into_inner).forget(home);
+            drop(forgotten); // without the lock: events go with them
         }
     }
 }
 
 impl Known {
     /// All streams, of which the home is the first; its work so far may be any access.
-    fn count(&mut self, home: Option<&Stream>) -> &mut Vec<Use> {
+    fn count(&mut self, home: Option<&Stream>) -> &[Use] {
         if let (true, Some(home)) = (self.all.is_empty(), home) {
-            self.all.push(Use { counts: Counts { reads: 1, writes: 1 }, ..Use::new(home) });
+            self.push(Use { counts: Counts { reads: 1, writes: 1 }, ..Use::new(home.downgrade()) });
         }
-        &mut self.all
+        &self.all
+    }
+
+    fn push(&mut self, met: Use) -> &mut Use {
+        let id = self.next;
+        self.next += 1;
+        self.all.push_mut(Use { id, ..met })
+    }
+
+    /// The place of a stream in the list. Another handle of the driver's to the home is the home.
+    fn position(&self, stream: &Stream, home: Option<&Stream>) -> Option<usize> {
+        let known = self.all.iter().position(|met| met.stream.is(stream));
+        known.or_else(|| (home == Some(stream) && !self.all.is_empty()).then_some(0))
+    }
+
+    fn find(&mut self, stream: &Stream, home: Option<&Stream>) -> Option<&mut Use> {
+        self.position(stream, home).map(|place| &mut self.all[place])
+    }
+
+    /// Drops the streams that are done, with which nothing has to be seen any more.
+    fn replace(&mut self, rests: Vec<(u64, Option<WeakStream>)>) -> Vec<Use> {
+        for (id, rest) in &rests {
+            if let (Some(rest), Some(met)) = (rest, self.all.iter_mut().find(|met| met.id == *id)) {
+                met.stream = rest.clone();
+            }
+        }
+        let is_done = |id: u64| rests.iter().any(|(done, rest)| *done == id && rest.is_none());
+        let dropped: Vec<Use> = self.all.extract_if(.., |met| is_done(met.id)).collect();
+        if !dropped.is_empty() {
+            self.all.iter_mut().for_each(|met| met.seen.retain(|(id, _)| !is_done(*id)));
+        }
+        dropped
     }
 
     /// Starts again with the streams that launch graphs, after everything was waited for. The home stays the
     /// first.
-    fn forget(&mut self, home: Option<&Stream>) {
-        self.all.retain(|met| met.is_launching);
+    fn forget(&mut self, home: Option<&Stream>) -> Vec<Use> {
+        let has_home = home.is_some();
+        let mut place = 0;
+        let is_forgotten = |met: &mut Use| {
+            let is_home = has_home && std::mem::replace(&mut place, 1) == 0;
+            !is_home && (!met.is_launching || met.stream.has_ended())
+        };
+        let mut forgotten: Vec<Use> = self.all.extract_if(.., is_forgotten).collect();
+        if let [only] = &self.all[..]
+            && has_home
+            && !only.is_launching
+        {
+            forgotten.append(&mut self.all);
+        }
         for met in &mut self.all {
             met.counts = Counts::default();
             met.seen.clear();
         }
-        if let (Some(first), Some(home)) = (self.all.first(), home)
-            && first.stream != *home
-        {
-            self.all.insert(0, Use::new(home));
-        }
+        forgotten
     }
-}
-
-/// `true` if a stream may have work; work of a past generation of a context is over.
-fn is_alive(stream: &Stream) -> bool {
-    stream.context().is_current_generation()
 }
 
 /// A stream whose work has to be waited for.
 struct Conflict {
-    stream: Stream,
+    stream: WeakStream,
     place: usize,
+    id: u64,
     counts: Counts,
     /// `true` if it is waited for itself, and not by way of another.
     is_waited_for: bool,
@@ -298,7 +368,7 @@ pub(crate) fn order_captured(stream: &Stream, (allocation, access): (&Allocation
         return Ok(());
     }
     match allocation.uses().conflicts(stream, allocation.home(), access).first() {
-        Some(conflict) => Err(CaptureError::Conflict { device: conflict.stream.device().ordinal() }.into()),
+        Some(conflict) => Err(CaptureError::Conflict { device: conflict.stream.context().device().ordinal() }.into()),
         None => Ok(()),
     }
 }
@@ -315,13 +385,13 @@ fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&AllocationR
     let waits = || found.iter().flatten().filter(|conflict| conflict.is_waited_for);
     for (index, conflict) in waits().enumerate() {
         if waits().take(index).all(|earlier| earlier.stream != conflict.stream) {
-            stream.follow(&conflict.stream.for_teardown())?;
+            stream.follow_weak(&conflict.stream)?;
         }
     }
     for ((allocation, _), conflicts) in operands.iter().zip(&found) {
         if !allocation.is_at_home(stream) {
             allocation.note_accessor(stream.device());
-            allocation.uses().saw(stream, conflicts);
+            allocation.uses().saw(stream, allocation.home(), conflicts);
         }
     }
     Ok(())
