@@ -114,6 +114,9 @@ impl BlockCache {
     #[inline(never)]
     fn take_elsewhere(&self, size: usize, stream: &Stream) -> Result<Taken> {
         if let Some(taken) = self.take_from_others(size, stream)? {
+            let forsaken = self.lock().forsaken();
+            // What cannot be had now is had later.
+            drop(self.adopt(forsaken, stream));
             return Ok(taken);
         }
         if let Some(taken) = self.take_after_adopting(size, stream)? {
@@ -139,11 +142,13 @@ impl BlockCache {
 
     /// Makes a stream come after the work of another so far; `false` if that is not wanted, or not to be had.
     fn comes_after(&self, stream: &Stream, other: &Other) -> Result<bool> {
+        let is_forsaken = other.is_forsaken;
         let other = other.stream.for_teardown();
         match self.options.other_streams {
             OtherStreams::Wait => stream.follow(&other).map(|()| true),
             OtherStreams::Idle if capture::any() && capture::of(&other).is_some() => Ok(false),
             OtherStreams::Idle => other.is_idle(),
+            OtherStreams::Never if is_forsaken => other.is_idle(),
             OtherStreams::Never => Ok(false),
         }
     }
@@ -151,6 +156,12 @@ impl BlockCache {
     /// A block of memory that other streams have freed, coalesced.
     fn take_after_adopting(&self, size: usize, stream: &Stream) -> Result<Option<Taken>> {
         let others = self.lock().others(size, stream);
+        self.adopt(others, stream)?;
+        Ok(self.lock().take(size, stream))
+    }
+
+    /// Has a stream take over the free blocks of others, and lets the streams go that have none.
+    fn adopt(&self, others: Vec<Other>, stream: &Stream) -> Result<()> {
         for other in &others {
             if self.comes_after(stream, other)? {
                 self.lock().adopt(stream, other);
@@ -159,7 +170,7 @@ impl BlockCache {
         drop(others);
         let idle = self.lock().take_idle_lanes();
         drop(idle); // without the lock: streams may end with them
-        Ok(self.lock().take(size, stream))
+        Ok(())
     }
 
     /// A block of new memory. If the resource below has too little, or a limit is reached, all unused memory

@@ -17,6 +17,9 @@ const ALLOWANCE: usize = 16;
 /// Bytes that a cache may keep in any case.
 const LITTLE: usize = 64 << 20;
 
+/// The most streams with free blocks that only the cache still holds.
+const FORSAKEN: usize = 8;
+
 /// The state of a cache, under its lock.
 #[derive(Default)]
 pub(super) struct State {
@@ -58,6 +61,8 @@ pub(super) enum Search {
 pub(super) struct Other {
     pub(super) lane: usize,
     pub(super) stream: Stream,
+    /// `true` if only the cache still holds the stream.
+    pub(super) is_forsaken: bool,
     time: u64,
 }
 
@@ -250,8 +255,9 @@ impl State {
     }
 
     fn other(&self, lane: usize) -> Option<Other> {
-        let stream = self.lanes[lane].as_ref()?.stream().clone();
-        Some(Other { lane, stream, time: self.now })
+        let found = self.lanes[lane].as_ref()?;
+        let is_forsaken = found.is_forsaken();
+        Some(Other { lane, stream: found.stream().clone(), is_forsaken, time: self.now })
     }
 
     /// Takes note that a stream has waited for another.
@@ -271,6 +277,16 @@ impl State {
         let lanes = self.lanes.iter().enumerate();
         let meant = lanes.filter(|(at, lane)| lane.as_ref().is_some_and(|lane| is_meant(*at, lane)));
         meant.filter_map(|(at, _)| self.other(at)).collect()
+    }
+
+    /// The streams that only the cache still holds and that have free blocks, if there are many.
+    pub(super) fn forsaken(&self) -> Vec<Other> {
+        let is_meant = |lane: &&Option<Box<Lane>>| lane.as_ref().is_some_and(|lane| lane.is_forsaken());
+        if self.lanes.iter().filter(is_meant).count() <= FORSAKEN {
+            return Vec::new();
+        }
+        let lanes = self.lanes.iter().enumerate();
+        lanes.filter(|(_, lane)| is_meant(lane)).filter_map(|(at, _)| self.other(at)).collect()
     }
 
     /// `true` if a new segment for a block would make the cache keep too much: then memory of all streams is
