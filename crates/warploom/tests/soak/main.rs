@@ -4,6 +4,8 @@
 //! on a stream of its own, and passes it on with a new event. So there is nothing to be found, and at the end
 //! nothing is left.
 
+mod growth;
+
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,238 @@
+//! Loops that use each kind of value many times, each time with a stream of its own: nothing grows with them.
+//!
+//! After a tenth of a loop and at its end there are as many objects of the driver, and in the long runs the
+//! process is as large.
+
+use std::fs::read_to_string;
+
+use warploom::{
+    CacheOptions, Cached, Context, DeviceMemory, DevicePool, Driver, GraphDef, ManagedMemory, Mesh, OtherStreams,
+    Result, StreamWord, Topology,
+};
+use warploom_sim::topology::Topology as Machines;
+use warploom_sim::{Census, Checks, Machine, Resource};
+use warploom_testkit::TestResult;
+
+/// The runs of a loop in the ordinary tests.
+const FEW: usize = 400;
+/// The same where that is asked for.
+const MANY: usize = 100_000;
+/// More objects of a kind than after a tenth of the runs: a context keeps up to 64 idle events, and some work
+/// is in flight.
+const MORE_OBJECTS: u64 = 100;
+/// The runs after which a loop waits for its work.
+const IN_FLIGHT: usize = 16;
+/// Bytes that a run may add to the process, on average over a long loop. The least that is kept for a run would
+/// be a list entry, which is larger.
+const MORE_BYTES: usize = 16;
+
+/// A program that does one thing many times.
+struct Loop {
+    machine: Machine,
+    contexts: Vec<Context>,
+    runs: usize,
+}
+
+impl Loop {
+    fn new(runs: usize) -> std::result::Result<Loop, Box<dyn std::error::Error>> {
+        let machine = Machine::builder().topology(Machines::preset("pcie-pair")?).checks(Checks::off()).start()?;
+        let driver = Driver::open(&machine)?;
+        let contexts = driver.devices()?.iter().map(|device| device.context()).collect::<Result<Vec<_>>>()?;
+        Ok(Loop { machine, contexts, runs })
+    }
+
+    fn run(&self, mut once: impl FnMut() -> TestResult) -> TestResult {
+        let mut before = None;
+        for run in 0..self.runs {
+            once()?;
+            if run % IN_FLIGHT == 0 {
+                self.contexts.iter().try_for_each(Context::synchronize)?;
+            }
+            if run == self.runs / 10 {
+                before = Some((self.machine.census(), resident()));
+            }
+        }
+        let Some((census, bytes)) = before else { return Err("too few runs".into()) };
+        let now = self.machine.census();
+        let more = |kind: &Resource| Census::live(&now, *kind) > census.live(*kind) + MORE_OBJECTS;
+        let kinds: Vec<_> =
+            Resource::ALL.iter().filter(|kind| more(kind)).map(|kind| (kind, now.live(*kind))).collect();
+        assert!(kinds.is_empty(), "after {} runs there are {kinds:?}", self.runs);
+        let grown = resident().saturating_sub(bytes);
+        assert!(self.runs < MANY || grown < self.runs * MORE_BYTES, "{} runs added {grown} bytes", self.runs);
+        Ok(())
+    }
+}
+
+/// The bytes of the process that are in memory; 0 where that is not to be had.
+fn resident() -> usize {
+    let status = read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+/// Makes tests of a loop: one with few runs, and one with many that is asked for.
+macro_rules! loops {
+    ($($(#[$meta:meta])* fn $name:ident($program:ident) $body:block)*) => {$(
+        mod $name {
+            use super::*;
+
+            fn all(runs: usize) -> TestResult {
+                let $program = Loop::new(runs)?;
+                $body
+            }
+
+            $(#[$meta])*
+            #[test]
+            fn few() -> TestResult {
+                all(FEW)
+            }
+
+            $(#[$meta])*
+            #[test]
+            #[ignore = "takes minutes without optimization"]
+            fn many() -> TestResult {
+                all(MANY)
+            }
+        }
+    )*};
+}
+
+loops! {
+    /// A stream that a buffer has met is destroyed with its last handle.
+    fn declared_uses_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let home = context.stream()?;
+        let weights = DevicePool::new(context)?.zeroed::<u8>(1024, &home)?;
+        program.run(|| {
+            let stream = context.stream()?;
+            weights.used_by(&stream)?;
+            Ok(stream.synchronize()?)
+        })
+    }
+
+    fn copies_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let home = context.stream()?;
+        let pool = DevicePool::new(context)?;
+        let weights = pool.zeroed::<u8>(1024, &home)?;
+        program.run(|| {
+            let stream = context.stream()?;
+            Ok(weights.copy_to(&mut pool.allocate::<u8>(1024, &stream)?, &stream)?)
+        })
+    }
+
+    /// Memory without a home stream has no order but that of its users.
+    fn memory_without_a_stream_keeps_none(program) {
+        let context = &program.contexts[0];
+        let mut memory = DeviceMemory::new(context).allocate::<u8>(1024)?;
+        program.run(|| Ok(memory.fill(1, &context.stream()?)?))
+    }
+
+    fn copies_between_devices_do_not_keep_streams(program) {
+        let [first, second] = &program.contexts[..] else { return Err("two devices".into()) };
+        let driver = first.driver();
+        let (mesh, _) = Mesh::enable(&Topology::probe(&driver.devices()?)?, &[first.clone(), second.clone()])?;
+        let weights = DeviceMemory::new(first).upload(&[1_u8; 64], &first.stream()?)?;
+        let mut copy = DeviceMemory::new(second).allocate::<u8>(64)?;
+        program.run(|| {
+            mesh.copy(&weights, &mut copy, &second.stream()?)?;
+            Ok(())
+        })
+    }
+
+    fn words_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let word = StreamWord::<u32>::new(context, 0)?;
+        program.run(|| Ok(word.write(1, &context.stream()?)?))
+    }
+
+    fn launches_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let mut buffer = DevicePool::new(context)?.zeroed::<u8>(1024, &context.stream()?)?;
+        let graph = GraphDef::new(context)?;
+        graph.entry().fill(&mut buffer, 1)?;
+        let exec = graph.instantiate()?;
+        program.run(|| {
+            let stream = context.stream()?;
+            exec.launch(&stream)?;
+            Ok(stream.synchronize()?)
+        })
+    }
+
+    /// A launch that is refused changes nothing.
+    fn refused_launches_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let mut buffer = ManagedMemory::new(context)?.allocate::<u8>(64)?;
+        let graph = GraphDef::new(context)?;
+        graph.entry().fill(&mut buffer, 1)?;
+        let exec = graph.instantiate()?;
+        let _borrow = buffer.host()?;
+        program.run(|| {
+            assert!(exec.launch(&context.stream()?).is_err());
+            Ok(())
+        })
+    }
+
+    fn host_borrows_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let mut buffer = ManagedMemory::new(context)?.allocate::<u8>(64)?;
+        program.run(|| {
+            buffer.fill(1, &context.stream()?)?;
+            buffer.host()?;
+            Ok(())
+        })
+    }
+
+    fn caches_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let cache = Cached::new(&DevicePool::new(context)?);
+        program.run(|| {
+            drop(cache.allocate::<u8>(1000, &context.stream()?)?);
+            Ok(())
+        })
+    }
+
+    fn caches_of_idle_memory_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let options = CacheOptions::new().other_streams(OtherStreams::Idle);
+        let cache = Cached::with(&DevicePool::new(context)?, options);
+        program.run(|| {
+            let stream = context.stream()?;
+            drop(cache.allocate::<u8>(1000, &stream)?);
+            Ok(stream.synchronize()?)
+        })
+    }
+
+    fn caches_without_reuse_do_not_keep_streams(program) {
+        let context = &program.contexts[0];
+        let options = CacheOptions::new().other_streams(OtherStreams::Never);
+        let cache = Cached::with(&DevicePool::new(context)?, options);
+        program.run(|| {
+            drop(cache.allocate::<u8>(1000, &context.stream()?)?);
+            Ok(())
+        })
+    }
+
+    /// The per-thread default stream of a thread that has ended is not remembered for good.
+    fn threads_do_not_stay_in_memory(program) {
+        let context = &program.contexts[0];
+        let memory = DeviceMemory::new(context).allocate::<u8>(64)?;
+        program.run(|| {
+            let run = || memory.used_by(&context.per_thread_stream());
+            let ran = std::thread::scope(|scope| scope.spawn(run).join());
+            Ok(ran.map_err(|_| "the thread panicked")??)
+        })
+    }
+
+    /// The control: the streams themselves, and memory of their own.
+    fn streams_with_memory_of_their_own_go(program) {
+        let context = &program.contexts[0];
+        let pool = DevicePool::new(context)?;
+        program.run(|| {
+            drop(pool.allocate::<u8>(1024, &context.stream()?)?);
+            Ok(())
+        })
+    }
+}
