@@ -77,9 +77,11 @@ impl Generations {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Adds a watcher for the ends of generations.
+    /// Adds a watcher for the ends of generations, and drops those whose watches are gone.
     pub(super) fn add_watcher(&self, watcher: Watcher) {
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(Watcher::is_watched);
+        watchers.push(watcher);
     }
 }
 
@@ -191,5 +193,25 @@ impl Context {
             generations.ended();
         }
         self.check_generation()
+    }
+}
+
+// They start a simulated machine, whose memory Miri cannot map.
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use warploom_sim::Machine;
+
+    use crate::Driver;
+
+    #[test]
+    fn a_watch_that_is_gone_is_dropped_when_the_next_begins() {
+        let machine = Machine::preset("h200").expect("a machine");
+        let driver = Driver::open(&machine).expect("a driver");
+        let device = driver.device(0).expect("a device");
+        for _ in 0..10 {
+            drop(driver.watch_generations().expect("a watch"));
+        }
+        let watchers = device.primary_generations().watchers.lock().expect("no panic");
+        assert_eq!(watchers.len(), 1);
     }
 }

@@ -1,9 +1,9 @@
 //! Watching for resets of primary contexts.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::{ContextError, Device, Error, Result};
@@ -55,7 +55,7 @@ impl GenerationWatch {
         let (sender, changes) = mpsc::sync_channel(KEPT);
         let is_lost = Arc::new(AtomicBool::new(false));
         for device in devices {
-            let (changes, is_lost) = (sender.clone(), Arc::clone(&is_lost));
+            let (changes, is_lost) = (sender.clone(), Arc::downgrade(&is_lost));
             device.primary_generations().add_watcher(Watcher { device: device.ordinal(), changes, is_lost });
         }
         GenerationWatch { changes, is_lost }
@@ -114,16 +114,24 @@ impl fmt::Debug for GenerationWatch {
 pub(super) struct Watcher {
     device: u32,
     changes: SyncSender<GenerationChange>,
-    is_lost: Arc<AtomicBool>,
+    /// Of the watch, and gone with it.
+    is_lost: Weak<AtomicBool>,
 }
 
 impl Watcher {
+    /// `true` if the watch is there.
+    pub(super) fn is_watched(&self) -> bool {
+        self.is_lost.strong_count() > 0
+    }
+
     /// Sends without waiting; returns `false` if the watch is gone.
     pub(super) fn tell(&self, generation: u64) -> bool {
         match self.changes.try_send(GenerationChange { device: self.device, generation }) {
             Ok(()) => true,
             Err(TrySendError::Full(_)) => {
-                self.is_lost.store(true, Ordering::Release);
+                if let Some(is_lost) = self.is_lost.upgrade() {
+                    is_lost.store(true, Ordering::Release);
+                }
                 false
             }
             Err(TrySendError::Disconnected(_)) => false,

@@ -5,9 +5,10 @@
 
 use std::fs::read_to_string;
 
+use warploom::capture::Relaxed;
 use warploom::{
-    CacheOptions, Cached, Context, DeviceMemory, DevicePool, Driver, GraphDef, ManagedMemory, Mesh, OtherStreams,
-    Result, StreamWord, Topology,
+    CacheOptions, Cached, Context, ContextOptions, DeviceMemory, DevicePool, Driver, GraphDef, ManagedMemory, Mesh,
+    OtherStreams, Result, StreamWord, Topology,
 };
 use warploom_sim::topology::Topology as Machines;
 use warploom_sim::{Census, Checks, Machine, Resource};
@@ -25,6 +26,8 @@ const IN_FLIGHT: usize = 16;
 /// Bytes that a run may add to the process, on average over a long loop. The least that is kept for a run would
 /// be a list entry, which is larger.
 const MORE_BYTES: usize = 16;
+
+const KERNEL: &str = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry idle() { ret; }\n";
 
 /// A program that does one thing many times.
 struct Loop {
@@ -91,7 +94,7 @@ macro_rules! loops {
 
             $(#[$meta])*
             #[test]
-            #[ignore = "takes minutes without optimization"]
+            #[ignore = "takes seconds, and counts memory of the process: run it with one thread"]
             fn many() -> TestResult {
                 all(MANY)
             }
@@ -232,6 +235,74 @@ loops! {
         let pool = DevicePool::new(context)?;
         program.run(|| {
             drop(pool.allocate::<u8>(1024, &context.stream()?)?);
+            Ok(())
+        })
+    }
+
+    fn events_and_host_functions_go(program) {
+        let stream = program.contexts[0].stream()?;
+        program.run(|| {
+            stream.host(|| ())?.wait()?;
+            Ok(stream.record()?.synchronize()?)
+        })
+    }
+
+    fn graphs_and_executables_go(program) {
+        let context = &program.contexts[0];
+        program.run(|| {
+            let graph = GraphDef::new(context)?;
+            graph.entry().host(|| ())?.then().empty()?;
+            Ok(graph.instantiate()?.launch(&context.stream()?)?)
+        })
+    }
+
+    fn captures_go(program) {
+        let context = &program.contexts[0];
+        let mut buffer = DeviceMemory::new(context).allocate::<u8>(64)?;
+        program.run(|| {
+            let capture = context.stream()?.capture(Relaxed)?;
+            buffer.fill(1, &*capture)?;
+            drop(capture.end()?);
+            Ok(())
+        })
+    }
+
+    fn contexts_and_libraries_go(program) {
+        let device = program.contexts[0].device();
+        program.run(|| {
+            let context = device.create_context(ContextOptions::new())?;
+            drop(context.load(KERNEL)?.kernel("idle")?);
+            Ok(context.stream()?.record()?.synchronize()?)
+        })
+    }
+
+    fn words_and_managed_memory_go(program) {
+        let context = &program.contexts[0];
+        let memory = ManagedMemory::new(context)?;
+        program.run(|| {
+            let stream = context.stream()?;
+            StreamWord::<u32>::new(context, 0)?.write(1, &stream)?;
+            memory.zeroed::<u8>(64, &stream)?.host_mut()?[0] = 1;
+            Ok(())
+        })
+    }
+
+    fn meshes_and_watches_go(program) {
+        let driver = program.contexts[0].driver();
+        let topology = Topology::probe(&driver.devices()?)?;
+        program.run(|| {
+            drop((driver.watch_generations()?, Mesh::enable(&topology, &program.contexts)?));
+            Ok(())
+        })
+    }
+
+    fn threads_that_copy_go(program) {
+        let context = &program.contexts[0];
+        let (stream, pool) = (context.stream()?, DevicePool::new(context)?);
+        program.run(|| {
+            let copy = || pool.upload(&[1_u8; 100], &stream)?.download(&stream);
+            let copied = std::thread::scope(|scope| scope.spawn(copy).join());
+            assert_eq!(copied.map_err(|_| "the thread panicked")??, [1; 100]);
             Ok(())
         })
     }
