@@ -20,7 +20,8 @@ impl<T: DeviceCopy> Slice<'_, T> {
     ///
     /// Work enqueued on the queue from now on comes after the allocation of the memory. The memory is freed
     /// after everything that was enqueued on the queue until then, and copies that order themselves
-    /// ([`Mesh::copy`](crate::Mesh::copy)) wait for it as for a write. If the queue is captured, its graph
+    /// ([`Mesh::copy`](crate::Mesh::copy)) wait for it as for a write. That ends with the last handle to the
+    /// queue's stream: of a stream of other code, later work is not known. If the queue is captured, its graph
     /// keeps the memory. Calls of this crate that are given the memory itself need no such declaration, nor
     /// do launches with [`Arguments::using`](crate::Arguments::using).
     ///

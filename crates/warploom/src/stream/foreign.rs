@@ -13,7 +13,8 @@ use crate::{Context, Result, StreamError};
 impl Stream {
     /// A stream that other code made, and that `owner` keeps alive. It is never destroyed by this crate; the
     /// owner is dropped with the last handle to it, which includes those of buffers that are to be freed in
-    /// its order.
+    /// its order. Buffers that it merely used are freed after the work that it has at that time, so that a
+    /// handle has to be held for as long as other code enqueues work with them.
     ///
     /// The handles of the default streams, null included, give the same as [`Context::legacy_stream`] and
     /// [`Context::per_thread_stream`].

@@ -84,7 +84,7 @@ driver_tests! {
         assert!(next.iter().all(|word| word.load() == 1));
     }
 
-    /// S4.21: a resource of the program gets the recorded stream, whoever has used the memory since.
+    /// S4.21, S4.19: a resource of the program gets the recorded stream, whoever has used the memory since.
     fn a_resource_gets_the_recorded_stream_after_one_that_is_gone(driver) {
         let context = driver.device(0)?.context()?;
         let (home, other) = (context.stream()?, context.stream()?);
@@ -151,6 +151,29 @@ fn a_stream_without_a_last_event_stays_until_it_is_waited_for() -> TestResult {
     drop(word);
     assert_eq!(machine.census().live(Resource::Stream), before - 1);
     Ok(())
+}
+
+/// S4.17: the per-thread default stream of a thread that has ended is remembered as long as it has work.
+#[test]
+fn work_of_a_thread_that_has_ended_comes_before_the_free() -> TestResult {
+    let driver = Driver::open(&Machine::preset("h200")?)?;
+    let context = driver.device(0)?.context()?;
+    let home = context.stream()?;
+    let mut buffer = DevicePool::new(&context)?.zeroed::<u8>(64, &home)?;
+    let word = StreamWord::<u32>::new(&context, 0)?;
+    let fill = || {
+        let stream = context.per_thread_stream();
+        word.wait(Comparison::AtLeast(1), &stream)?;
+        buffer.fill(7, &stream)
+    };
+    std::thread::scope(|scope| scope.spawn(fill).join()).map_err(|_| "the thread panicked")??;
+    for _ in 0..6 {
+        buffer.used_by(&context.stream()?)?; // each looks for users that are gone
+    }
+    drop(buffer);
+    assert!(!home.is_idle()?, "the free waits for the fill");
+    word.store(1);
+    Ok(home.synchronize()?)
 }
 
 /// A driver call may run a host function at once, which uses the same memory.

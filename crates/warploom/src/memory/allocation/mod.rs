@@ -3,7 +3,8 @@
 //! An allocation remembers *streams*, not events ([`uses`](super::uses)). Memory that is allocated in the
 //! order of a stream has that stream as its *home*. On the first use by another stream, that stream is made
 //! to wait for the home stream's work so far, the allocation included. When the allocation ends, the stream
-//! that frees it is made to wait for the others' work so far. So no stream reaches the memory before it is
+//! that frees it is made to wait for the others' work so far, of which an event is left where the program has
+//! dropped the stream. So no stream reaches the memory before it is
 //! there or after it is gone; and memory that stays on its stream costs one comparison a use, and no event.
 #![expect(unsafe_code, reason = "owns addresses, and gives them back to where they came from")]
 

@@ -110,7 +110,8 @@ impl Uses {
 
     /// Frees in the order of another stream than the home.
     pub(super) fn set_order(&self, stream: &Stream) {
-        self.lock().order = Some(stream.clone());
+        let before = self.lock().order.replace(stream.clone());
+        drop(before); // without the lock: the stream may end with it
     }
 
     /// Lets an observer know when the allocation goes.

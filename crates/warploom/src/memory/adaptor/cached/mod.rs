@@ -50,9 +50,10 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// is tried once more.
 ///
 /// A clone is another handle to the same cache. It ends with its last handle and buffer, and gives its memory
-/// back. Until its free memory is given back, it holds the streams that freed it. Advice on managed memory
-/// stays with memory that is reused. The host cannot write values with padding to page-locked or managed memory
-/// of a cache ([`MemoryError::ReusedPadding`](crate::MemoryError::ReusedPadding)).
+/// back. Until another stream takes it over, or it is given back, free memory holds the stream that freed it.
+/// Advice on managed memory stays with memory that is reused. The host cannot write values with padding to
+/// page-locked or managed memory of a cache
+/// ([`MemoryError::ReusedPadding`](crate::MemoryError::ReusedPadding)).
 ///
 /// ```
 /// use warploom::{Cached, DevicePool, Driver};

@@ -18,7 +18,8 @@ pub enum OtherStreams {
     Wait,
     /// Only memory of streams that are idle, which is asked of the driver.
     Idle,
-    /// None: each stream has its own memory until [`Cached::release_unused`](super::Cached::release_unused).
+    /// None: each stream has its own memory until [`Cached::release_unused`](super::Cached::release_unused),
+    /// or until the program has dropped it and it is idle.
     Never,
 }
 
