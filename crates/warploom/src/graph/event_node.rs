@@ -105,7 +105,7 @@ macro_rules! event_nodes {
             ///
             /// As for `event_raw`.
             pub fn event<T: Timing>(&self) -> Result<Option<Event<T>>> {
-                let mut locked = self.node.lock();
+                let locked = self.node.lock();
                 let raw = self.raw_in(&locked)?;
                 let kept = locked.bundle(self.node.graph_id(), self.node.raw()).and_then(event_of);
                 Ok(kept.filter(|kept| kept.as_raw() == raw).and_then(SharedEvent::event))

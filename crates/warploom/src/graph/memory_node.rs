@@ -7,7 +7,8 @@ use std::ptr::null;
 use std::slice;
 
 use warploom_driver::sys::types::{
-    CUDA_MEM_ALLOC_NODE_PARAMS, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUresult,
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType, CUresult,
 };
 
 use super::bundle::Bundle;
@@ -97,7 +98,7 @@ impl<T: DeviceCopy> AllocNode<T> {
         self.len * size_of::<T>()
     }
 
-    /// The other devices that may use the memory, as [`Position::allocate_for`] was given them.
+    /// The other devices that may use the memory, as [`Position::allocate_at`] was given them.
     ///
     /// ```
     /// use warploom::{Driver, GraphDef};
@@ -105,7 +106,7 @@ impl<T: DeviceCopy> AllocNode<T> {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
     /// let graph = GraphDef::new(&driver.device(0)?.context()?)?;
-    /// let memory = graph.entry().allocate_for::<f32>(1000, &driver.devices()?)?;
+    /// let memory = graph.entry().allocate_at::<f32>(driver.device(0)?, 1000, &driver.devices()?)?;
     /// assert_eq!(memory.peers()?, [driver.device(1)?]);
     /// # Ok(())
     /// # }

@@ -1,5 +1,6 @@
 //! Memory that NCCL uses stays until it is done.
 
+use warploom::leaks::{Kind, Leaks};
 use warploom::nccl::Reduction;
 use warploom::{DeviceMemory, DevicePool, Function, LiveSet as _, Mesh, Topology};
 use warploom_sim::Mode;
@@ -32,6 +33,21 @@ driver_tests! {
         gate.open();
         assert_eq!(kept.download(&stream)?, [7; 1024]);
         drop(gate);
+        communicator.close()?;
+    }
+
+    /// A communicator may outlive any number of streams that it was used on.
+    fn a_communicator_does_not_keep_streams(driver) {
+        let Alone { communicator, context, stream, pool, library: _library } = Alone::on(driver)?;
+        let mut values = pool.upload(&[7_u32; 64], &stream)?;
+        let leaks = Leaks::track(driver);
+        for _ in 0..50 {
+            let short = context.stream()?;
+            communicator.all_reduce_in_place(&mut values, Reduction::Sum, &short)?;
+            stream.wait_for(&short)?;
+        }
+        assert_eq!(leaks.report().count(|kind| kind == Kind::Stream), 0);
+        assert_eq!(values.download(&stream)?, [7; 64]);
         communicator.close()?;
     }
 

@@ -56,6 +56,11 @@ pub(crate) fn import_twice(driver: &below::driver::Driver, parent: &Channel) -> 
     drop(calls);
     let again = import(&pool, &descriptor, &stream)?;
     assert_eq!(again.download(&stream)?, numbers());
+    let leaks = Leaks::track(context.driver());
+    for _ in 0..20 {
+        drop(import(&pool, &descriptor, &context.stream()?)?);
+    }
+    assert_eq!(leaks.report().count(|kind| kind == Kind::Stream), 0, "a mapping does not keep streams");
     drop(again);
     stream.synchronize()?;
     parent.signal()
