@@ -12,7 +12,7 @@ use warploom::{
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology as Machines;
 use warploom_sim::{Machine, Mode, Order, Resource};
-use warploom_testkit::{TestResult, driver_tests, open};
+use warploom_testkit::{TestResult, assert_sound, driver_tests, open};
 
 use crate::gate::Gate;
 use crate::spy::Spy;
@@ -176,6 +176,30 @@ fn work_of_a_thread_that_has_ended_comes_before_the_free() -> TestResult {
     Ok(home.synchronize()?)
 }
 
+/// S4.17: the same where that stream is the home, and has nothing left to do.
+#[test]
+fn a_home_of_a_thread_that_has_ended_stays_the_home() -> TestResult {
+    let driver = Driver::open(&Machine::preset("h200")?)?;
+    let context = driver.device(0)?.context()?;
+    let pool = DevicePool::new(&context)?;
+    let make = || {
+        let home = context.per_thread_stream();
+        let made = pool.zeroed::<u8>(64, &home)?;
+        home.synchronize().map(|()| made)
+    };
+    let mut buffer = std::thread::scope(|scope| scope.spawn(make).join()).map_err(|_| "the thread panicked")??;
+    let other = context.stream()?;
+    let gate = Gate::close(&other)?;
+    buffer.fill(7, &other)?;
+    for _ in 0..6 {
+        buffer.used_by(&context.stream()?)?;
+    }
+    drop(buffer);
+    assert!(!context.legacy_stream().is_idle()?, "the free waits for the fill");
+    gate.open();
+    Ok(context.legacy_stream().synchronize()?)
+}
+
 /// A driver call may run a host function at once, which uses the same memory.
 #[test]
 fn memory_meets_a_stream_while_a_host_function_uses_it() -> TestResult {
@@ -226,5 +250,31 @@ fn streams_go_while_others_wait_for_them() -> TestResult {
     context.synchronize()?;
     assert!(machine.census().live(Resource::Stream) < 32, "{}", machine.census().live(Resource::Stream));
     drop((source, mesh, memory, context));
+    assert_sound(&machine);
+    Ok(())
+}
+
+/// Another thread has used the memory, waited and let the stream go: what it saw is known to all threads.
+#[test]
+fn a_stream_that_another_thread_found_idle_needs_no_wait() -> TestResult {
+    let (machine, driver) = open(Machines::preset("h200")?, Mode::Threads)?;
+    let context = driver.device(0)?.context()?;
+    let (home, third) = (context.stream()?, context.stream()?);
+    let pool = DevicePool::new(&context)?;
+    let (mut buffer, mut copy) = (pool.zeroed::<u8>(64, &home)?, pool.zeroed::<u8>(64, &third)?);
+    let (mesh, _) = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&context))?;
+    for _ in 0..8 {
+        let fill = || {
+            let stream = context.stream()?;
+            buffer.fill(7, &stream)?;
+            stream.synchronize()
+        };
+        std::thread::scope(|scope| scope.spawn(fill).join()).map_err(|_| "the thread panicked")??;
+        mesh.copy(&buffer, &mut copy, &third)?.synchronize()?;
+    }
+    drop((buffer, copy));
+    context.synchronize()?;
+    drop((home, third, pool, mesh, context));
+    assert_sound(&machine);
     Ok(())
 }

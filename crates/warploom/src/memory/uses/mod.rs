@@ -140,31 +140,31 @@ impl Uses {
     /// Lets a stream that is not the home use the memory: after it has come into being at home, and before
     /// its end.
     pub(super) fn meet(&self, stream: &Stream, home: Option<&Stream>) -> Result<()> {
-        let seen = {
-            let known = &mut *self.lock();
-            if known.find(stream, home).is_some() {
-                return Ok(());
-            }
-            let first = known.count(home).first();
-            first.filter(|_| home.is_some()).map(|home| (home.id, home.counts))
-        };
-        if let Some(home) = home {
-            stream.follow(&home.for_teardown())?;
-        }
-        self.add(stream, home, |met| met.seen.extend(seen));
-        Ok(())
+        self.admit(stream, home, false)
     }
 
     /// Lets a stream launch graphs that use the memory, as often as it likes; the home as well.
     pub(super) fn meet_launches(&self, stream: &Stream, home: Option<&Stream>) -> Result<()> {
-        if home != Some(stream) {
-            self.meet(stream, home)?;
+        self.admit(stream, home, true)
+    }
+
+    fn admit(&self, stream: &Stream, home: Option<&Stream>, is_launching: bool) -> Result<()> {
+        let seen = {
+            let known = &mut *self.lock();
+            known.count(home);
+            if let Some(met) = known.find(stream, home) {
+                met.is_launching |= is_launching;
+                return Ok(());
+            }
+            home.and(known.all.first()).map(|home| (home.id, home.counts))
+        };
+        if let Some(home) = home {
+            stream.follow(&home.for_teardown())?;
         }
-        let known = &mut *self.lock();
-        known.count(home);
-        if let Some(met) = known.find(stream, home) {
-            met.is_launching = true;
-        }
+        self.add(stream, home, |met| {
+            met.is_launching |= is_launching;
+            seen.into_iter().for_each(|(home, counts)| met.see(home, counts));
+        });
         Ok(())
     }
 
@@ -188,7 +188,9 @@ impl Uses {
             }
             known.count(home);
             change(known.push(Use::new(stream.downgrade())));
-            let ended = known.all.iter().filter(|met| met.stream.has_ended());
+            // The home stays the first, also after the end of a thread whose default stream it is.
+            let others = known.all.iter().skip(usize::from(home.is_some()));
+            let ended = others.filter(|met| met.stream.has_ended());
             ended.take(DROPPED).map(|met| (met.id, met.stream.clone())).collect()
         };
         if ended.is_empty() {
@@ -259,30 +261,37 @@ impl Uses {
     }
 
     /// Waits for every stream that met the memory, the home included, and forgets them as
-    /// [`Uses::forget`] does. No other stream meets it meanwhile.
+    /// [`Uses::forget`] does, but for those that have met it meanwhile.
     pub(super) fn settle(&self, home: Option<&Stream>) -> Result<()> {
+        let end = self.lock().next;
         self.wait(home)?;
-        self.forget(home);
+        self.forget_until(home, end);
         Ok(())
     }
 
     /// Forgets the streams; the caller knows that they are done with the memory. Streams that launch graphs
     /// stay, since they may launch again.
     pub(super) fn forget(&self, home: Option<&Stream>) {
-        if let Some(known) = self.0.get() {
-            let forgotten = known.lock().unwrap_or_else(PoisonError::into_inner).forget(home);
-            drop(forgotten); // without the lock: events go with them
+        self.forget_until(home, u64::MAX);
+    }
+
+    fn forget_until(&self, home: Option<&Stream>, end: u64) {
+        let Some(known) = self.0.get() else { return };
+        let mut forgotten = known.lock().unwrap_or_else(PoisonError::into_inner).forget(home, end);
+        forgotten.clear(); // without the lock: events go with them
+        let known = &mut *self.lock();
+        if known.all.is_empty() {
+            known.all = forgotten; // room for the next
         }
     }
 }
 
 impl Known {
-    /// All streams, of which the home is the first; its work so far may be any access.
-    fn count(&mut self, home: Option<&Stream>) -> &[Use] {
+    /// Makes the home the first of all streams; its work so far may be any access.
+    fn count(&mut self, home: Option<&Stream>) {
         if let (true, Some(home)) = (self.all.is_empty(), home) {
             self.push(Use { counts: Counts { reads: 1, writes: 1 }, ..Use::new(home.downgrade()) });
         }
-        &self.all
     }
 
     fn push(&mut self, met: Use) -> &mut Use {
@@ -316,23 +325,15 @@ impl Known {
         dropped
     }
 
-    /// Starts again with the streams that launch graphs, after everything was waited for. The home stays the
-    /// first.
-    fn forget(&mut self, home: Option<&Stream>) -> Vec<Use> {
-        let has_home = home.is_some();
-        let mut place = 0;
-        let is_forgotten = |met: &mut Use| {
-            let is_home = has_home && std::mem::replace(&mut place, 1) == 0;
-            !is_home && (!met.is_launching || met.stream.has_ended())
-        };
-        let mut forgotten: Vec<Use> = self.all.extract_if(.., is_forgotten).collect();
-        if let [only] = &self.all[..]
-            && has_home
-            && !only.is_launching
-        {
-            forgotten.append(&mut self.all);
+    /// Starts again with the streams that launch graphs or came after the end of the numbers, when all before
+    /// were waited for. The home stays the first.
+    fn forget(&mut self, home: Option<&Stream>, end: u64) -> Vec<Use> {
+        let stays = |met: &Use| met.id >= end || met.is_launching && !met.stream.has_ended();
+        if !self.all.iter().any(stays) {
+            return std::mem::take(&mut self.all);
         }
-        for met in &mut self.all {
+        let forgotten = self.all.extract_if(usize::from(home.is_some()).., |met| !stays(met)).collect();
+        for met in self.all.iter_mut().filter(|met| met.id < end) {
             met.counts = Counts::default();
             met.seen.clear();
         }
