@@ -30,8 +30,16 @@ pub(crate) struct Inner {
     version: DriverVersion,
     description: Arc<str>,
     is_library: bool,
-    extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
+    extensions: Mutex<Vec<Extension>>,
     _keep_alive: Arc<dyn Any + Send + Sync>,
+}
+
+/// A value that a layer above keeps.
+type Extension = Arc<dyn Any + Send + Sync>;
+
+/// The extension of a type.
+fn find<T: Any + Send + Sync>(extensions: &[Extension]) -> Option<Arc<T>> {
+    extensions.iter().find_map(|extension| Arc::clone(extension).downcast().ok())
 }
 
 /// The identity of a driver in this process; drivers opened later have greater ids.
@@ -186,12 +194,19 @@ impl Driver {
     /// ```
     #[must_use]
     pub fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
-        let mut extensions = self.inner.extensions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = extensions.iter().find_map(|extension| Arc::clone(extension).downcast().ok()) {
-            return found;
+        let lock = || self.inner.extensions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = find(&lock()) {
+            return known;
         }
+        // Made without the lock, since `T` may ask for extensions, too; of several that threads make at once,
+        // the first stays, and the others are dropped without the lock.
         let made = Arc::<T>::default();
-        extensions.push(Arc::clone(&made) as Arc<dyn Any + Send + Sync>);
+        let mut extensions = lock();
+        if let Some(known) = find(&extensions) {
+            drop(extensions);
+            return known;
+        }
+        extensions.push(Arc::clone(&made) as Extension);
         made
     }
 

@@ -1,9 +1,12 @@
 //! Driver identity, and values kept once per driver.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::Duration;
 
-use warploom_driver::Result;
+use warploom_driver::{Driver, Result};
 
 use crate::fake;
 
@@ -40,5 +43,29 @@ fn an_extension_goes_with_the_last_handle() -> Result<()> {
     assert!(kept.upgrade().is_some());
     drop(clone);
     assert!(kept.upgrade().is_none());
+    Ok(())
+}
+
+static ASKED: Mutex<Option<Driver>> = Mutex::new(None);
+
+/// Asks for another extension of the driver while it is made.
+struct Asking(Arc<Visits>);
+
+impl Default for Asking {
+    fn default() -> Asking {
+        let driver = ASKED.lock().expect("no panic").clone().expect("the test has set it");
+        Asking(driver.extension())
+    }
+}
+
+#[test]
+fn an_extension_may_ask_for_another_while_it_is_made() -> Result<()> {
+    let driver = fake::driver()?;
+    *ASKED.lock().expect("no panic") = Some(driver.clone());
+    let (send, received) = channel();
+    let asking = driver.clone();
+    thread::spawn(move || send.send(asking.extension::<Asking>()));
+    let made = received.recv_timeout(Duration::from_secs(20)).expect("it is made");
+    assert!(Arc::ptr_eq(&made.0, &driver.extension()) && Arc::ptr_eq(&made, &driver.extension()));
     Ok(())
 }
