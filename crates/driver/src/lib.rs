@@ -49,6 +49,7 @@
 //! | [`Error`], [`DriverError`] | failures: no driver, function missing, status code |
 //! | [`Function`], [`DriverVersion`] | names and versions |
 //! | [`CallCounter`], [`CallRecorder`] | the calls that a thread makes |
+//! | [`user_code`] | subscribers and hooks, and mutexes that may be held over driver calls |
 //! | [`sys`] | the C types |
 
 mod annotations;
@@ -61,6 +62,7 @@ mod load;
 mod observe;
 mod process;
 mod resolve;
+pub mod user_code;
 mod version;
 
 pub use annotations::MemoryAnnotations;

@@ -14,8 +14,8 @@ use std::time::Instant;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
-use crate::Driver;
 use crate::driver::Inner;
+use crate::{Driver, user_code};
 
 /// The watchers of a driver: bit 0 is set while it is traced, the bits above count watches on all threads.
 ///
@@ -47,15 +47,16 @@ impl Inner {
         // Not under a borrow of the list: a callback that runs inside the call may call the driver in its
         // turn.
         let status = call();
-        if let Some(started) = started {
-            emit(function, status, u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        }
+        let duration = started.map(|started| u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
         // A thread that is ending may have lost its list; then nothing on it watches.
         let _ = WATCHES.try_with(|watches| {
             for (_, sink) in watches.borrow().iter().filter(|(watched, _)| std::ptr::eq(*watched, self)) {
                 sink.record(function, status);
             }
         });
+        if let Some(duration_ns) = duration {
+            user_code::emit(move || emit(function, status, duration_ns));
+        }
         status
     }
 }
@@ -90,7 +91,10 @@ impl<S: Sink + 'static> Watch<S> {
         let (driver, sink) = (driver.clone(), Rc::new(sink));
         let inner = driver.inner();
         inner.observers.0.fetch_add(WATCH, Ordering::Relaxed);
-        WATCHES.with_borrow_mut(|watches| watches.push((Arc::as_ptr(inner), Rc::clone(&sink) as Rc<dyn Sink>)));
+        // As above.
+        let _ = WATCHES.try_with(|watches| {
+            watches.borrow_mut().push((Arc::as_ptr(inner), Rc::clone(&sink) as Rc<dyn Sink>));
+        });
         Watch { driver, sink }
     }
 }
@@ -178,7 +182,8 @@ impl CallRecorder {
 
 impl fmt::Debug for CallRecorder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_list().entries(self.0.sink.0.borrow().iter()).finish()
+        // A copy: the program's writer may make calls.
+        formatter.debug_list().entries(self.calls()).finish()
     }
 }
 
@@ -233,6 +238,9 @@ impl Driver {
     /// Off at first. Events have the target `warploom::driver` and the fields `function`, `status` and
     /// `duration_ns`. Failures are at level `DEBUG`; success, and work that is not ready yet, are at level
     /// `TRACE`.
+    ///
+    /// A subscriber may use the library: an event waits until its thread holds no mutex of the library
+    /// ([`user_code`]). Calls that it makes itself are not reported. A panic of a subscriber ends there.
     pub fn set_tracing(&self, on: bool) {
         let observers = &self.inner().observers.0;
         if on {

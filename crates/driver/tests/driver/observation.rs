@@ -1,12 +1,18 @@
 //! Counters, recorders and tracing.
 
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber, span};
 use warploom_driver::sys::types::CUresult;
-use warploom_driver::{Function, Result};
+use warploom_driver::user_code::Mutex;
+use warploom_driver::{Driver, Function, Result};
 
 use crate::fake;
 
@@ -179,7 +185,7 @@ impl Subscriber for Lines {
         let level: &Level = event.metadata().level();
         let mut line = Line(format!("{level} {}", event.metadata().target()));
         event.record(&mut line);
-        self.0.lock().expect("no test panics with the lock").push(line.0);
+        self.0.lock().push(line.0);
     }
 
     fn enter(&self, _: &span::Id) {}
@@ -206,7 +212,7 @@ fn a_traced_driver_reports_each_call_until_told_not_to() -> Result<()> {
         Ok(())
     })?;
     assert_eq!(
-        *lines.0.lock().unwrap(),
+        *lines.0.lock(),
         [
             "TRACE warploom::driver function=\"cuEventQuery\" status=CUDA_SUCCESS (0) duration_ns",
             "TRACE warploom::driver function=\"cuEventQuery\" status=CUDA_ERROR_NOT_READY (600) duration_ns",
@@ -224,6 +230,103 @@ fn a_counted_driver_is_not_traced() -> Result<()> {
         let _counter = driver.count_calls();
         fake::query(&driver)
     })?;
-    assert!(lines.0.lock().unwrap().is_empty());
+    assert!(lines.0.lock().is_empty());
+    Ok(())
+}
+
+/// A subscriber that calls a function for each event.
+struct Calls<F>(F);
+
+impl<F: Fn() + Send + Sync + 'static> Subscriber for Calls<F> {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        (self.0)();
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// Panics when it is dropped, even if that is because of a panic.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic_any(Bomb);
+    }
+}
+
+#[test]
+fn a_panic_of_a_subscriber_ends_in_the_call_which_is_counted() -> Result<()> {
+    let driver = fake::driver()?;
+    driver.set_tracing(true);
+    let (counter, recorder) = (driver.count_calls(), driver.record_calls());
+    let call = || tracing::subscriber::with_default(Calls(|| panic_any(Bomb)), || fake::query(&driver));
+    for _ in 0..2 {
+        // The test runner does not survive such a payload.
+        catch_unwind(AssertUnwindSafe(call)).map_err(std::mem::forget).expect("the panic ends in the call")?;
+    }
+    assert_eq!((counter.total(), recorder.calls().len()), (2, 2));
+    Ok(())
+}
+
+#[test]
+fn an_event_waits_until_its_thread_holds_no_mutex() -> Result<()> {
+    let (mutex, driver) = (Arc::new(Mutex::new(())), fake::driver()?);
+    let (inner, events) = (Arc::clone(&mutex), Arc::new(AtomicU32::new(0)));
+    let seen = Arc::clone(&events);
+    let subscriber = Calls(move || {
+        // A second guard of the same thread would wait for ever.
+        drop(inner.lock());
+        seen.fetch_add(1, Ordering::Relaxed);
+    });
+    let (send, received) = channel();
+    thread::spawn(move || {
+        let done = tracing::subscriber::with_default(subscriber, || -> Result<_> {
+            driver.set_tracing(true);
+            let (outer, other) = (mutex.lock(), Mutex::new(()));
+            let guard = other.lock();
+            fake::query(&driver)?;
+            drop(guard);
+            fake::query(&driver)?;
+            let while_held = events.load(Ordering::Relaxed);
+            drop(outer);
+            Ok((while_held, events.load(Ordering::Relaxed)))
+        });
+        send.send(done)
+    });
+    let counts = received.recv_timeout(Duration::from_secs(20)).expect("no thread waits for itself");
+    assert_eq!(counts?, (0, 2));
+    Ok(())
+}
+
+/// A writer that makes a call whenever something is written.
+struct Writer(Driver);
+
+impl std::fmt::Write for Writer {
+    fn write_str(&mut self, _: &str) -> std::fmt::Result {
+        fake::query(&self.0).map_err(|_| std::fmt::Error)
+    }
+}
+
+#[test]
+fn a_recorder_is_shown_by_a_writer_that_makes_calls() -> Result<()> {
+    let driver = fake::driver()?;
+    let recorder = driver.record_calls();
+    fake::query(&driver)?;
+    std::fmt::write(&mut Writer(driver), format_args!("{recorder:?}")).expect("the fake succeeds");
+    assert!(recorder.calls().len() > 1);
     Ok(())
 }
