@@ -13,6 +13,7 @@ mod alone;
 mod budget;
 mod calls;
 mod drivers;
+pub mod events;
 mod gate;
 mod macros;
 mod physical;

@@ -1,16 +1,15 @@
 //! The warning where host and device cannot use managed memory at the same time. It is given once per
 //! process, so each way to hear it is a process of its own.
 
+use std::cell::RefCell;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::rc::Rc;
 
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
 use warploom::{Context, ManagedMemory, ManagedPool};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
+use warploom_testkit::events::{self, SeenEvent};
 use warploom_testkit::sys::types::CUresult;
 use warploom_testkit::{TestResult, open};
 
@@ -35,17 +34,23 @@ fn warned(case: &str) -> TestResult {
     let (_machine, alone) = open(Topology::from_toml(text)?, Mode::Threads)?;
     let (machine, sharing) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (alone, sharing) = (alone.device(0)?.context()?, sharing.device(0)?.context()?);
-    let log = Log::default();
-    tracing::subscriber::with_default(log.clone(), || -> TestResult {
+    let warnings = Rc::new(RefCell::new(Vec::new()));
+    let seen = Rc::clone(&warnings);
+    let observer = move |event: &SeenEvent| {
+        if event.target == "warploom" {
+            seen.borrow_mut().push(event.message.clone());
+        }
+    };
+    events::observe(observer, || -> TestResult {
         ManagedPool::new(&sharing)?;
         ManagedMemory::new(&sharing)?;
-        log.expects(0);
+        expect(&warnings, 0);
         for _ in 0..2 {
             match case {
                 "memory" => drop(ManagedMemory::new(&alone)?),
                 case => pool(case, &machine, &sharing)?,
             }
-            log.expects(1);
+            expect(&warnings, 1);
         }
         Ok(())
     })
@@ -63,49 +68,8 @@ fn pool(case: &str, machine: &Machine, context: &Context) -> TestResult {
     Ok(())
 }
 
-/// The library's warnings.
-#[derive(Clone, Default)]
-struct Log {
-    messages: Arc<Mutex<Vec<String>>>,
-}
-
-impl Log {
-    #[track_caller]
-    fn expects(&self, count: usize) {
-        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = "the host must not touch managed memory while any kernel runs: device 0 does not share it";
-        assert_eq!(*messages, vec![text; count]);
-    }
-}
-
-impl Subscriber for Log {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "warploom"
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut Message(&self.messages));
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-struct Message<'a>(&'a Mutex<Vec<String>>);
-
-impl Visit for Message<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        if field.name() == "message" {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{value:?}"));
-        }
-    }
+#[track_caller]
+fn expect(warnings: &RefCell<Vec<String>>, count: usize) {
+    let text = "the host must not touch managed memory while any kernel runs: device 0 does not share it";
+    assert_eq!(*warnings.borrow(), vec![text; count]);
 }

@@ -1,11 +1,8 @@
 //! Adaptors on top of resources.
 
-use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::RefCell;
+use std::rc::Rc;
 
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
 use warploom::{
     Counted, DeviceMemory, DevicePool, Error, Limited, Logged, MemoryError, OrderedResource, PinnedBuffer,
     PinnedMemory, SynchronousResource,
@@ -13,6 +10,7 @@ use warploom::{
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
+use warploom_testkit::events::{self, SeenEvent};
 use warploom_testkit::sys::types::CUresult;
 use warploom_testkit::{TestResult, alone, budget, driver_tests, open};
 
@@ -110,9 +108,15 @@ fn every_call_is_logged_by_the_name_of_the_resource() -> TestResult {
         return Ok(());
     }
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
-    let log = Log::default();
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let lines = Rc::clone(&log);
+    let observer = move |event: &SeenEvent| {
+        if event.target == "warploom::memory" {
+            lines.borrow_mut().push(event.to_string());
+        }
+    };
     let context = driver.device(0)?.context()?;
-    let address = tracing::subscriber::with_default(log.clone(), || -> warploom::Result<_> {
+    let address = events::observe(observer, || -> warploom::Result<_> {
         let logged = Logged::synchronous(&Limited::synchronous(&DeviceMemory::new(&context), 10), "weights");
         let buffer = logged.allocate::<u8>(8)?;
         assert!(logged.allocate::<u8>(3).is_err());
@@ -124,53 +128,6 @@ fn every_call_is_logged_by_the_name_of_the_resource() -> TestResult {
         format!("WARN not allocated resource=\"weights\" bytes=3 error={refused}"),
         format!("DEBUG freed resource=\"weights\" bytes=8 address={address}"),
     ];
-    assert_eq!(*log.lines.lock().unwrap_or_else(PoisonError::into_inner), expected);
+    assert_eq!(*log.borrow(), expected);
     Ok(())
-}
-
-/// Events of the library's memory, as lines.
-#[derive(Clone, Default)]
-struct Log {
-    lines: Arc<Mutex<Vec<String>>>,
-}
-
-impl Subscriber for Log {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "warploom::memory"
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line::default();
-        event.record(&mut line);
-        let line = format!("{} {}{}", event.metadata().level(), line.message, line.fields);
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-#[derive(Default)]
-struct Line {
-    message: String,
-    fields: String,
-}
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let written = match field.name() {
-            "message" => write!(self.message, "{value:?}"),
-            name => write!(self.fields, " {name}={value:?}"),
-        };
-        written.unwrap_or_default();
-    }
 }
