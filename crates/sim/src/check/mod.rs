@@ -51,5 +51,5 @@ pub(crate) use checker::{Checker, Parts};
 pub(crate) use kernels::Watched;
 pub(crate) use memory::{memory_leak, object_leak, reservation_leak};
 pub(crate) use processes::Processes;
-pub(crate) use report::{Findings, KernelHazard};
+pub(crate) use report::{Findings, KernelHazard, emit};
 pub(crate) use streams::Drafts;

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use crate::check::emit;
 use crate::machine::error_log::ErrorLog;
 use crate::process::home::lock_briefly_held;
 
@@ -72,10 +73,12 @@ impl Log {
             return;
         }
         match entry.kind {
-            LogKind::Refused | LogKind::Unsupported => tracing::debug!(target: "warploom::sim", "{entry}"),
-            LogKind::Injected => tracing::info!(target: "warploom::sim", "{entry}"),
+            LogKind::Refused | LogKind::Unsupported => {
+                emit(|| tracing::debug!(target: "warploom::sim", "{entry}"));
+            }
+            LogKind::Injected => emit(|| tracing::info!(target: "warploom::sim", "{entry}")),
             LogKind::Fault | LogKind::Deadlock | LogKind::Internal => {
-                tracing::error!(target: "warploom::sim", "{entry}");
+                emit(|| tracing::error!(target: "warploom::sim", "{entry}"));
                 self.errors.note(&entry.to_string());
             }
         }

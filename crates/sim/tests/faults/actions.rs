@@ -7,6 +7,7 @@ use warploom_sim::fault::{Calls, Class, Plan, Rule};
 use warploom_sim::{LogKind, Mode, Order};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
+use warploom_testkit::events::observe;
 use warploom_testkit::{ASYNCHRONOUS, Primary, TestResult, answers, call};
 
 use crate::{context, injected, machine, stream};
@@ -39,6 +40,24 @@ fn a_call_that_fails_after_its_effect_has_had_it() -> TestResult {
     assert_ne!(memory, 0);
     call!(driver.cuMemFree_v2(memory))?;
     Ok(())
+}
+
+#[test]
+fn a_subscriber_that_panics_changes_no_answer() -> TestResult {
+    let (machine, driver) = machine("h200", Mode::Sync)?;
+    let _primary = Primary::of(&driver, 0)?;
+    let rule = Rule::on(Class::Alloc).nth(1).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+    let _scope = machine.inject(Plan::new().rule(rule))?;
+    let mut memory = 0;
+    observe(
+        |_| panic!("a subscriber panics"),
+        || -> TestResult {
+            answers!(driver.cuMemAlloc_v2(&mut memory, 64), CUDA_ERROR_OUT_OF_MEMORY);
+            call!(driver.cuMemAlloc_v2(&mut memory, 64))?;
+            answers!(driver.cuInit(1), CUDA_ERROR_INVALID_VALUE);
+            Ok(call!(driver.cuMemFree_v2(memory))?)
+        },
+    )
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The findings of a machine, kept and reported.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,6 +33,15 @@ struct Kept {
     /// Number of them that have been told.
     told: usize,
     dropped: u64,
+}
+
+/// Emits an event. A panic of the subscriber ends here: it must not change the answer of a call, nor unwind out
+/// of one.
+pub(crate) fn emit(event: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(event)) {
+        // It may panic when it is dropped.
+        std::mem::forget(payload);
+    }
 }
 
 impl Findings {
@@ -164,7 +174,7 @@ impl Findings {
         for finding in &news {
             match &self.checks.sink {
                 Some(sink) => sink(finding),
-                None => tracing::warn!(target: "warploom::sim::check", "{finding}"),
+                None => emit(|| tracing::warn!(target: "warploom::sim::check", "{finding}")),
             }
         }
     }

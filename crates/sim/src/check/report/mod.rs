@@ -8,7 +8,7 @@ mod settings;
 mod text;
 
 pub use finding::{Finding, FindingKind, LeakOwner, Leaked, MissingWait};
-pub(crate) use findings::Findings;
+pub(crate) use findings::{Findings, emit};
 pub use handles::{HandleProblem, ObjectKind};
 pub(crate) use kernels::KernelHazard;
 pub use kernels::{

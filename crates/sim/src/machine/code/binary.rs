@@ -7,6 +7,7 @@ use warploom_ptx::syntax::Module;
 use warploom_ptx::{Kernel, Parameter, Program, VariableSpace};
 
 use super::image::{Chosen, Image, Refusal, Target};
+use crate::check::emit;
 
 /// A decoded program, with its kernels' names as C strings.
 pub(crate) struct Binary {
@@ -42,7 +43,7 @@ impl Binary {
             None => Refusal::mistake(&error),
         })?;
         for warning in program.warnings() {
-            tracing::warn!(target: "warploom::sim", "PTX {warning}");
+            emit(|| tracing::warn!(target: "warploom::sim", "PTX {warning}"));
         }
         let names = program.kernels().map(|kernel| CString::new(kernel.name()).unwrap_or_default()).collect();
         // Machine code keeps the registers that it was compiled with.
