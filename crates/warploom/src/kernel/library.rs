@@ -6,6 +6,7 @@ use std::ffi::{CString, c_uint};
 use std::fmt;
 use std::fs;
 use std::hash::{Hash, Hasher};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -366,18 +367,14 @@ impl Shared {
 
     /// Unloads it; the second time, there is nothing left to unload.
     fn end(&mut self) -> Result<()> {
-        let Some(logs) = self.logs.take() else { return Ok(()) };
-        let waited = self.used_contexts.wait();
-        let ended = waited.and_then(|()| {
-            // SAFETY: it was loaded here, nothing else owns it, and none of its kernels runs or can be
-            // launched any more.
-            Ok(unsafe { self.driver.cuLibraryUnload(self.raw.raw()) }?)
-        });
-        if ended.is_err() {
-            // The driver may still write them.
-            std::mem::forget(logs);
-        }
-        ended
+        // The driver may write them until the library is unloaded.
+        let Some(logs) = self.logs.take().map(ManuallyDrop::new) else { return Ok(()) };
+        self.used_contexts.wait()?;
+        // SAFETY: it was loaded here, nothing else owns it, and none of its kernels runs or can be launched
+        // any more.
+        unsafe { self.driver.cuLibraryUnload(self.raw.raw()) }?;
+        drop(ManuallyDrop::into_inner(logs));
+        Ok(())
     }
 }
 

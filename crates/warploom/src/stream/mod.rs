@@ -34,6 +34,7 @@ pub use word_operation::WordOperation;
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, OnceLock};
 
 use warploom_driver::ResultExt as _;
@@ -336,13 +337,9 @@ impl Stream {
     /// If that call or the wait fails, work may still be using the memory, now or later: a call that fails
     /// may have enqueued its work all the same. Then the memory is never freed.
     pub(crate) fn finish<T>(&self, lent: Vec<T>, enqueued: Result<warploom_driver::Result<()>>) -> Result<Vec<T>> {
-        match enqueued.and_then(|answer| Ok(answer?)).and_then(|()| self.synchronize()) {
-            Ok(()) => Ok(lent),
-            Err(error) => {
-                std::mem::forget(lent);
-                Err(error)
-            }
-        }
+        let lent = ManuallyDrop::new(lent);
+        enqueued.and_then(|answer| Ok(answer?)).and_then(|()| self.synchronize())?;
+        Ok(ManuallyDrop::into_inner(lent))
     }
 }
 

@@ -3,12 +3,14 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::with_exposed_provenance_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUstream, CUstreamWaitValue_flags as Flags};
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 use super::{Stream, WeakStream, WordOperation, Work};
 use crate::callback::{self, Callback};
@@ -293,7 +295,7 @@ impl<V: WordValue> StreamWord<V> {
     }
 
     fn users(&self) -> MutexGuard<'_, Vec<User>> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+        self.users.lock()
     }
 }
 
@@ -331,7 +333,8 @@ pub(super) fn no_nor(context: &Context) -> Error {
 impl<V: WordValue> Drop for StreamWord<V> {
     /// Gives the word back when the streams that used it have done what they were told so far.
     fn drop(&mut self) {
-        let Some(word) = self.word.take() else { return };
+        // What unwinds before the end leaks the word, which a stream may still use.
+        let Some(word) = self.word.take().map(ManuallyDrop::new) else { return };
         let users = std::mem::take(&mut *self.users());
         let _relaxed = RelaxedMode::new(self.context.driver());
         for User { stream, .. } in users.iter().filter(|user| user.stream.context().is_current_generation()) {
@@ -345,6 +348,7 @@ impl<V: WordValue> Drop for StreamWord<V> {
                 Work::Of(_) | Work::Before(_) | Work::None => {}
             }
         }
+        drop(ManuallyDrop::into_inner(word));
     }
 }
 

@@ -9,6 +9,7 @@ mod found_pools;
 mod free_after;
 #[path = "../gate/mod.rs"]
 mod gate;
+mod panics;
 mod pinned_pool;
 mod pools;
 mod sweeps;

@@ -73,17 +73,29 @@ impl<R: ?Sized> Limited<R> {
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.limit);
         let refused = |used| Error::Memory(MemoryError::OverLimit { asked: bytes, used, limit: self.limit });
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(refused)?;
-        let allocated = allocate();
-        if allocated.is_err() {
-            self.used.fetch_sub(bytes, Ordering::Relaxed);
-        }
-        allocated
+        // Also if the resource below panics.
+        let counted = Counted { used: &self.used, bytes };
+        let address = allocate()?;
+        std::mem::forget(counted);
+        Ok(address)
     }
 
     pub(super) fn freeing(&self, _: CUdeviceptr, bytes: usize, free: impl FnOnce() -> Result<()>) -> Result<()> {
         free()?;
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+/// Bytes that count as used until this is dropped.
+struct Counted<'a> {
+    used: &'a AtomicUsize,
+    bytes: usize,
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

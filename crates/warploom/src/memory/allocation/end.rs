@@ -4,6 +4,7 @@
 //! after their work. Where the stream that it would be freed on is captured, it ends when the capture does: a
 //! free would become part of the graph.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use warploom_driver::sys::types::CUdeviceptr;
@@ -17,23 +18,34 @@ use crate::memory::pool::graph_pool;
 use crate::memory::resource::{AnyOrdered, StreamOrdered};
 use crate::memory::uses::Uses;
 use crate::stream::WeakStream;
-use crate::{Error, Result, Stream};
+use crate::{Context, Error, Result, Stream};
+
+/// An allocation that is freed by a call, which may unwind, and not by its drop.
+struct Closing {
+    allocation: Allocation,
+    context: Context,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        // The allocation must not be freed again; its parts are dropped on their own.
+        self.allocation.owner = Owner::Other { context: self.context.clone(), keeps: None };
+    }
+}
 
 impl Allocation {
     /// Frees it now, and returns the error. Memory of a graph is freed by a node.
-    pub(in crate::memory) fn close(mut self) -> Result<()> {
+    pub(in crate::memory) fn close(self) -> Result<()> {
         // Before the end, with which the stream of a lease may go.
         let context = self.context().clone();
-        let ended = match &self.owner {
+        let this = &mut Closing { allocation: self, context }.allocation;
+        match &this.owner {
             // SAFETY: a node of that capture has allocated it for this value, which is given up.
             Owner::Graph { capture, memory, home } => unsafe {
-                graph_pool::free(self.address, (*capture, *memory), home)
+                graph_pool::free(this.address, (*capture, *memory), home)
             },
-            _ => self.end(),
-        };
-        // The allocation must not be freed again; its parts are dropped on their own.
-        self.owner = Owner::Other { context, keeps: None };
-        ended
+            _ => this.end(),
+        }
     }
 
     #[cold]
@@ -152,14 +164,12 @@ impl Allocation {
             // Its graph has it.
             Owner::Graph { .. } => Ok(()),
             Owner::Other { keeps, .. } => {
-                let Some(keeps) = keeps.take() else { return Ok(()) };
+                // Without a wait, a stream may still use the memory, and its owner must not go.
+                let Some(keeps) = keeps.take().map(ManuallyDrop::new) else { return Ok(()) };
                 let (users, _) = self.uses.end(None);
-                let waited = users.iter().try_for_each(WeakStream::drain);
-                if waited.is_err() {
-                    // A stream may still use the memory, so its owner must not go.
-                    std::mem::forget(keeps);
-                }
-                waited
+                users.iter().try_for_each(WeakStream::drain)?;
+                drop(ManuallyDrop::into_inner(keeps));
+                Ok(())
             }
         }
     }

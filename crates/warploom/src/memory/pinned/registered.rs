@@ -160,7 +160,6 @@ impl<T: DeviceCopy> Scope<T> {
 
     /// Waits for the streams that used the memory, and ends the registration.
     fn end(&mut self) -> Result<()> {
-        self.has_ended = true;
         let allocation = self.buffer.allocation();
         // For good: a graph that has the memory cannot be launched any more.
         HostBorrow::begin(allocation);
@@ -170,6 +169,8 @@ impl<T: DeviceCopy> Scope<T> {
             // Memory that a device may write cannot be given back.
             std::process::abort();
         }
+        // Not before: if the wait unwinds, the drop of the scope waits again.
+        self.has_ended = true;
         settled.and(self.unregister())
     }
 

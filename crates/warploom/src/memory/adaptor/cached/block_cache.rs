@@ -205,12 +205,22 @@ impl BlockCache {
 
     /// A block of a new segment, whose bytes are counted as reserved.
     fn grow(&self, bytes: usize, size: usize, stream: &Stream) -> Result<Taken> {
-        match self.below.allocate_raw(bytes, stream) {
-            Ok(address) => Ok(self.lock().add_segment((address, bytes), size, stream)),
-            Err(error) => {
-                self.lock().statistics.reserved -= bytes;
-                Err(error)
-            }
-        }
+        // Also if the resource below panics.
+        let reserved = Reserved { cache: self, bytes };
+        let address = self.below.allocate_raw(bytes, stream)?;
+        std::mem::forget(reserved);
+        Ok(self.lock().add_segment((address, bytes), size, stream))
+    }
+}
+
+/// Bytes that count as reserved until this is dropped.
+struct Reserved<'a> {
+    cache: &'a BlockCache,
+    bytes: usize,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.cache.lock().statistics.reserved -= self.bytes;
     }
 }
