@@ -2,16 +2,16 @@
 
 mod gate;
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context as Task, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use gate::Gate;
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Error, Function, PinnedMemory, StreamError};
+use warploom::{Completion, DevicePool, Error, Event, Function, PinnedMemory, StreamError};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -324,4 +324,41 @@ fn memory_does_not_come_back_from_a_copy_that_cannot_be_asked_about() -> TestRes
     assert_ne!(machine.census(), before, "the memory was freed after the copy");
     assert_eq!(machine.unfinished_ops(), 0, "for which that waited");
     Ok(())
+}
+
+/// Polls another future when it is dropped.
+struct PollsAnother(Mutex<Option<Pin<Box<Completion<Event>>>>>);
+
+impl Wake for PollsAnother {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for PollsAnother {
+    fn drop(&mut self) {
+        if let Some(mut other) = self.0.get_mut().ok().and_then(Option::take) {
+            assert!(poll(&mut other, Waker::noop()).is_pending());
+        }
+    }
+}
+
+/// Nothing of the library is locked while it drops a waker.
+#[test]
+fn a_waker_may_poll_when_it_is_replaced() -> TestResult {
+    let (send, received) = mpsc::channel();
+    std::thread::spawn(move || {
+        let replace = || -> TestResult {
+            let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+            let stream = driver.device(0)?.context()?.stream()?;
+            let gate = Gate::close(&stream)?;
+            let (mut completion, other) = (stream.completion(), Box::pin(stream.completion()));
+            let waker = Waker::from(Arc::new(PollsAnother(Mutex::new(Some(other)))));
+            assert!(poll(&mut completion, &waker).is_pending());
+            drop(waker);
+            assert!(poll(&mut completion, Waker::noop()).is_pending());
+            gate.open();
+            Ok(block_on(completion)?)
+        };
+        send.send(replace().map_err(|error| error.to_string()))
+    });
+    Ok(received.recv_timeout(PATIENCE)??)
 }

@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "owns raw streams, and has the driver call a C function")]
 
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use warploom_driver::sys::types::{CUstream_flags, CUstream_st};
@@ -29,22 +29,34 @@ pub struct Call {
 impl Call {
     /// Lets the call wake this task, and no other; `false` if the call has been made.
     pub(super) fn is_coming(&self, waker: &Waker) -> bool {
-        match &mut *self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(known) => {
-                known.clone_from(waker);
-                true
-            }
-            None => false,
+        match &*self.waker() {
+            Some(known) if known.will_wake(waker) => return true,
+            Some(_) => {}
+            None => return false,
         }
+        // Wakers are cloned and dropped without the lock: one may poll.
+        let mut other = Some(waker.clone());
+        let mut known = self.waker();
+        let is_coming = known.is_some();
+        if is_coming {
+            std::mem::swap(&mut *known, &mut other);
+        }
+        drop(known);
+        drop(other);
+        is_coming
     }
 
     fn make(&self) {
-        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waker = self.waker().take();
         waker.into_iter().for_each(Waker::wake); // without the lock
     }
 
     fn has_been_made(&self) -> bool {
-        self.waker.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.waker().is_none()
+    }
+
+    fn waker(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

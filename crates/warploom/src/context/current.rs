@@ -100,16 +100,18 @@ struct Known(Mutex<Vec<Weak<Shared>>>);
 
 impl Known {
     fn find(&self, raw: CUcontext) -> Option<Context> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut held = known.iter().filter_map(Weak::upgrade);
-        held.find(|shared| shared.raw.raw() == raw).map(|shared| Context { shared })
+        self.all().into_iter().find(|context| context.as_raw() == raw)
     }
 
     /// Those of a device.
     fn of_device(&self, device: &Device) -> Vec<Context> {
+        self.all().into_iter().filter(|context| context.device() == device).collect()
+    }
+
+    /// All that are held. They are dropped without the lock: each may be the last to hold its context.
+    fn all(&self) -> Vec<Context> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = known.iter().filter_map(Weak::upgrade).filter(|shared| shared.device == *device);
-        held.map(|shared| Context { shared }).collect()
+        known.iter().filter_map(Weak::upgrade).map(|shared| Context { shared }).collect()
     }
 
     fn add(&self, context: &Context) {

@@ -39,14 +39,14 @@ impl EventPool {
     /// Takes over an event that came from [`EventPool::take`] with the same flags, and is not used by its
     /// holder any more.
     pub(crate) fn give_back(&self, driver: &Driver, flags: u32, event: Handle<CUevent_st>) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = &mut idle[kind(flags)];
+        let mut all = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = &mut all[kind(flags)];
         if idle.len() < KEPT {
             idle.reserve_exact(KEPT - idle.len()); // all at once, so that no later record allocates
-            idle.push(event);
-        } else {
-            destroy(driver, &event);
+            return idle.push(event);
         }
+        drop(all); // a hook that is told of a failure may record events
+        destroy(driver, &event);
     }
 
     /// Destroys the idle events, before the context is destroyed.

@@ -132,11 +132,10 @@ impl ChildNode {
             return Err(error.into());
         }
         locked.replace_inside(graph.id(), raw);
-        let published = locked.publish(graph.id(), raw, contexts, prepared);
+        locked.publish(graph.id(), raw, contexts, prepared);
         let id = adopt_child(&mut locked, &self.node, &from, source.id()).inspect_err(|_| {
             locked.set_child_unknown(graph.id(), raw);
         })?;
-        published?;
         Ok(GraphDef::of(graph.hierarchy(), id))
     }
 }

@@ -175,7 +175,10 @@ impl Node {
             }
         });
         match changed {
-            Ok(prepared) => locked.publish(id, self.raw, bundle, prepared),
+            Ok(prepared) => {
+                locked.publish(id, self.raw, bundle, prepared);
+                Ok(())
+            }
             Err(error) => {
                 // Not dropped here: an owner's drop may come back to the graph, which is locked.
                 reclaimer::defer(bundle);

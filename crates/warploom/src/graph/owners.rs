@@ -96,21 +96,23 @@ impl Locked<'_> {
         }
     }
 
-    /// Gives a node other owners, none if the bundle is empty, and releases those before.
+    /// Gives a node other owners, none if the bundle is empty, and releases those before. The change has been made, so
+    /// that a failure to release them is reported.
     pub(super) fn publish(
         &mut self,
         id: GraphId,
         node: RawNode,
         bundle: Bundle,
         Prepared(object): Prepared,
-    ) -> Result<()> {
+    ) {
         let nodes = &mut self.entry_mut(id).owners.of_nodes;
         let before = if bundle.is_empty() { nodes.remove(&node) } else { nodes.insert(node, Kept { bundle, object }) };
-        before.map_or(Ok(()), |before| self.release(id, before))
+        if let Some(before) = before {
+            self.release(id, before);
+        }
     }
 
-    /// Releases the user object of a bundle that a node does not get.
-    #[cold]
+    /// Releases the user object of a bundle that a node does not get, or has no more.
     pub(super) fn withdraw(&self, id: GraphId, Prepared(object): Prepared) {
         if let Some(object) = object {
             report_late(|| Subject::GraphOwners, self.release_object(id, object));
@@ -124,10 +126,10 @@ impl Locked<'_> {
         }
     }
 
-    fn release(&self, id: GraphId, Kept { bundle, object }: Kept) -> Result<()> {
+    fn release(&self, id: GraphId, Kept { bundle, object }: Kept) {
         // Not dropped here: an owner's drop may come back to the graph, which is locked.
         reclaimer::defer(bundle);
-        object.map_or(Ok(()), |object| self.release_object(id, object))
+        self.withdraw(id, Prepared(object));
     }
 
     fn release_object(&self, id: GraphId, object: UserObject) -> Result<()> {

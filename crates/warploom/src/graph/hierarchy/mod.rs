@@ -323,7 +323,8 @@ impl<'h> Locked<'h> {
         entry.contexts.remove(&node);
         entry.unknown_children.remove(&node);
         self.forget_conditional(id, node);
-        self.publish(id, node, Bundle::default(), Prepared::default())
+        self.publish(id, node, Bundle::default(), Prepared::default());
+        Ok(())
     }
 
     /// Records that a graph is gone, and all graphs below; the driver has released what they kept, or will.
