@@ -12,12 +12,12 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
+use warploom_driver::user_code;
 
 use crate::diagnostics::{Subject, report};
 use crate::{Context, Driver, Error, StreamError};
@@ -123,11 +123,9 @@ pub(crate) extern "C" fn stream_callback(_stream: CUstream, _status: CUresult, d
 fn call(data: *mut c_void) {
     let Some(Waiting { function, .. }) = waiting().remove(&data.addr()) else { return };
     let _running = Running::new();
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(function)) {
-        // Functions here catch what the program's own code throws. What is left was thrown by a `drop` in
-        // them, and its payload might do the same; nothing may unwind into the driver.
-        std::mem::forget(payload);
-    }
+    // Functions here catch what the program's own code throws. What is left is thrown by a `drop` in them;
+    // nothing may unwind into the driver.
+    user_code::run(function);
 }
 
 /// Reports a panic, and makes it an error.
@@ -135,10 +133,8 @@ pub(crate) fn panicked(payload: Box<dyn Any + Send>) -> Error {
     let message = payload.downcast_ref::<&str>().map(|text| Box::from(*text));
     let message = message.or_else(|| payload.downcast_ref::<String>().map(|text| text.as_str().into()));
     let message = message.unwrap_or_else(|| "a payload that is not text".into());
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        // Nothing may unwind into the driver, and this payload might panic as well.
-        std::mem::forget(payload);
-    }
+    // Nothing may unwind into the driver, and the payload might panic as well.
+    user_code::run(|| drop(payload));
     let error = Error::from(StreamError::HostFunctionPanicked { message });
     report(|| Subject::HostFunction, Err(error.clone()));
     error

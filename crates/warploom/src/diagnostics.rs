@@ -22,8 +22,9 @@
 //! ```
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
+
+use warploom_driver::user_code;
 
 use crate::{Error, Result};
 
@@ -171,7 +172,8 @@ static HOOK: RwLock<Option<Hook>> = RwLock::new(None);
 /// It is called on the thread that drops, which may be any, or on the driver's, where the driver must not be
 /// called (for a [`Subject::HostFunction`]). Failures that occur while a graph is changed are reported soon
 /// afterwards by a thread of this crate, or by [`graph::reclaim`](crate::graph::reclaim), so that the hook may
-/// use the graph. If it panics, the report goes to `tracing`.
+/// use the graph. It is called when its thread holds no lock of the library. If it panics, the report goes to
+/// `tracing`.
 pub fn set_hook(hook: impl Fn(&Report) + Send + Sync + 'static) {
     replace(Some(Arc::new(hook)));
 }
@@ -191,13 +193,11 @@ fn replace(hook: Option<Hook>) {
 pub(crate) fn report(subject: impl FnOnce() -> Subject, result: Result<(), impl Into<Error>>) {
     let Err(error) = result else { return };
     let report = Report { subject: subject(), error: error.into() };
-    let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
-    let told = hook.map(|hook| catch_unwind(AssertUnwindSafe(|| hook(&report))));
-    let Some(Ok(())) = told else {
-        let Report { subject, error } = &report;
-        tracing::warn!(target: "warploom", %error, "while {} {subject}", subject.doing());
-        // The payload may panic again when it is dropped.
-        std::mem::forget(told);
-        return;
-    };
+    user_code::run_unlocked(move || {
+        let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if hook.is_none_or(|hook| !user_code::run(|| hook(&report))) {
+            let Report { subject, error } = report;
+            user_code::emit(move || tracing::warn!(target: "warploom", %error, "while {} {subject}", subject.doing()));
+        }
+    });
 }

@@ -18,11 +18,12 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
+
+use warploom_driver::user_code;
 
 use crate::callback;
 
@@ -158,12 +159,9 @@ pub(crate) fn reclaim() {
             // SAFETY: as above; each is taken once.
             let Link { next, release } = unsafe { link.read() };
             oldest = next;
+            // The rest is released although one panics.
             // SAFETY: as above; the function is that of the item's type.
-            let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { release(link) }));
-            if let Err(payload) = dropped {
-                // The payload may panic when it is dropped. The rest is still to be released.
-                std::mem::forget(payload);
-            }
+            user_code::run(|| unsafe { release(link) });
         }
     }
     IS_DRAINING.set(false);

@@ -15,17 +15,18 @@
 //! a thread only calls the driver: it takes no lock of this crate, so that it may hold some.
 
 use std::cell::Cell;
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, yield_now};
 use std::time::Duration;
 
+use warploom_driver::user_code::{self, Held};
+
 use crate::Stream;
 
 /// No stream.
 const NONE: usize = 0;
-/// Any stream: the thread makes calls inside of a call, as a subscriber of traces may.
+/// Any stream: the thread makes calls inside of a call, as a host function may on a simulated machine.
 const ANY: usize = usize::MAX;
 
 /// Times that a thread gives way before it sleeps between two looks.
@@ -103,7 +104,9 @@ pub(crate) struct Mark {
     slot: &'static Slot,
     /// The mark of the call around this one.
     outer: usize,
-    _stays: PhantomData<*const ()>,
+    /// Events of the call wait until the mark is gone: a subscriber may begin a capture, or wait for a thread that
+    /// does. Stays on its thread.
+    _held: Held,
 }
 
 /// Marks a stream on which the calling thread is going to enqueue, unless it finds now that the stream is
@@ -116,7 +119,7 @@ pub(crate) fn mark(stream: &Stream) -> Mark {
     slot.stream.store(handle, Ordering::Relaxed);
     // Before the load that tells whether anything is captured; see `announce`.
     fence(Ordering::SeqCst);
-    Mark { slot, outer, _stays: PhantomData }
+    Mark { slot, outer, _held: user_code::hold() }
 }
 
 impl Drop for Mark {

@@ -8,9 +8,10 @@
 //! then the parts of a capture. No thread waits for the lock of a capture while it holds another lock that is
 //! taken during a turn.
 
-use std::marker::PhantomData;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{ThreadId, current};
+
+use warploom_driver::user_code::{self, Held};
 
 use super::{Sequence, active};
 use crate::Stream;
@@ -69,21 +70,21 @@ impl TurnLock {
 pub(crate) struct Turn {
     /// The capture, whose lock is held.
     sequence: Option<Arc<Sequence>>,
-    /// The thread that took the lock gives it back.
-    _stays: PhantomData<*const ()>,
+    /// Dropped after the lock was released, on the thread that took it.
+    _held: Option<Held>,
 }
 
 impl Turn {
     /// On a stream that is not captured.
     #[inline]
     pub(crate) fn free() -> Turn {
-        Turn { sequence: None, _stays: PhantomData }
+        Turn { sequence: None, _held: None }
     }
 
     /// Takes the lock of a capture.
     pub(super) fn of(sequence: &Arc<Sequence>) -> Turn {
         sequence.turn_lock().lock();
-        Turn { sequence: Some(Arc::clone(sequence)), _stays: PhantomData }
+        Turn { sequence: Some(Arc::clone(sequence)), _held: Some(user_code::hold()) }
     }
 
     /// On a stream while something is captured.

@@ -10,9 +10,9 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::CUcontext;
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 use super::watch::Watcher;
 use super::{Context, Origin, Shared};
@@ -69,7 +69,7 @@ struct Last {
 impl Generations {
     /// Keeps others from asking until it is dropped.
     pub(super) fn lock(&self) -> CurrentGeneration<'_> {
-        CurrentGeneration { all: self, last: self.last.lock().unwrap_or_else(PoisonError::into_inner) }
+        CurrentGeneration { all: self, last: self.last.lock() }
     }
 
     #[inline]
@@ -79,7 +79,7 @@ impl Generations {
 
     /// Adds a watcher for the ends of generations, and drops those whose watches are gone.
     pub(super) fn add_watcher(&self, watcher: Watcher) {
-        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watchers = self.watchers.lock();
         watchers.retain(Watcher::is_watched);
         watchers.push(watcher);
     }
@@ -120,7 +120,7 @@ impl CurrentGeneration<'_> {
     pub(super) fn ended(&mut self) {
         self.last.id = None;
         let next = self.all.generation.fetch_add(1, Ordering::AcqRel) + 1;
-        let mut watchers = self.all.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watchers = self.all.watchers.lock();
         watchers.retain(|watcher| watcher.tell(next));
     }
 }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "starts and stops the profiler")]
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use warploom_driver::user_code::Mutex;
 
 use super::Context;
 use crate::Result;
@@ -49,7 +49,7 @@ impl Context {
     /// [`ContextError::Stale`](crate::ContextError::Stale), and the driver's error.
     #[doc(alias = "cuProfilerStart")]
     pub fn profile(&self) -> Result<ProfilerRange> {
-        let mut ranges = self.cached().profiler_ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.cached().profiler_ranges.0.lock();
         let _current = self.current()?;
         if *ranges == 0 {
             // SAFETY: a context is current, and `_current` keeps it so.
@@ -75,7 +75,7 @@ impl ProfilerRange {
         if std::mem::replace(&mut self.has_ended, true) {
             return Ok(());
         }
-        let mut ranges = self.context.cached().profiler_ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.context.cached().profiler_ranges.0.lock();
         *ranges -= 1;
         if *ranges > 0 || !self.context.is_current_generation() {
             return Ok(());

@@ -1,10 +1,11 @@
 //! Limits of a launch, and configurations checked against them.
 
 use std::fmt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use warploom_driver::sys::types::CUkern_st;
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 use super::{Dimensions, Kernel, KernelAttribute, LaunchConfig, LaunchError};
 use crate::device::same_driver;
@@ -76,7 +77,7 @@ impl KnownLimits {
     }
 
     fn ask(&self) -> MutexGuard<'_, ()> {
-        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+        self.asking.lock()
     }
 
     pub(super) fn forget(&self, device: &Device) {

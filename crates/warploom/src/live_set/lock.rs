@@ -5,7 +5,7 @@
 //! is a fixed number of locks, shared by unrelated handles: no thread holds two, and no code of a caller runs
 //! while one is held, so sharing costs a wait now and then and nothing else.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 const BITS: u32 = 6;
 
@@ -43,7 +43,7 @@ impl Lock {
 
     fn of_handle(handle: usize) -> Lock {
         // A panic leaves no inconsistent state behind: the state is the driver's.
-        Lock { handle, watched: LOCKS[place(handle)].lock().unwrap_or_else(PoisonError::into_inner) }
+        Lock { handle, watched: LOCKS[place(handle)].lock() }
     }
 
     /// Ends a watch; `true` if it has seen a change.

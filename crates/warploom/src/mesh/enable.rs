@@ -1,9 +1,10 @@
 //! Enabling and disabling peer access between contexts.
 
+use std::sync::RwLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, RwLock};
 
 use warploom_driver::sys::types::CUresult;
+use warploom_driver::user_code::Mutex;
 
 use super::log;
 use super::{Access, Context, EnableReport, Error, Mesh, PairReport, PeerOutcome, Result, State, Topology};

@@ -44,7 +44,9 @@ mod ticket;
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 pub use copy::CopyPolicy;
 pub use report::{EnableReport, MeshReport, PairReport, PeerOutcome, PoolReport};
@@ -118,7 +120,7 @@ impl Mesh {
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changes.lock()
     }
 }
 
@@ -142,6 +144,7 @@ impl fmt::Debug for Mesh {
         let state = self.state();
         let taking_part: Vec<u32> = state.contexts.iter().flatten().map(|context| context.device().ordinal()).collect();
         let enabled = state.access.iter().filter(|access| **access != Access::None).count();
+        drop(state); // the program's writer may use the mesh
         formatter.debug_struct("Mesh").field("devices", &taking_part).field("enabled", &enabled).finish()
     }
 }

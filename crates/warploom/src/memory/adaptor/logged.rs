@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use warploom_driver::sys::types::CUdeviceptr;
+use warploom_driver::user_code;
 
 use crate::{OrderedResource, Result, StreamOrdered, Synchronous, SynchronousResource};
 
@@ -23,7 +24,7 @@ use crate::{OrderedResource, Result, StreamOrdered, Synchronous, SynchronousReso
 /// # }
 /// ```
 pub struct Logged<R: ?Sized> {
-    name: Box<str>,
+    name: Arc<str>,
     pub(super) below: Arc<R>,
 }
 
@@ -49,20 +50,28 @@ impl<R: ?Sized> Logged<R> {
         bytes: usize,
         allocate: impl FnOnce() -> Result<CUdeviceptr>,
     ) -> Result<CUdeviceptr> {
-        let (allocated, resource) = (allocate(), &*self.name);
-        match &allocated {
-            Ok(address) => tracing::debug!(target: "warploom::memory", resource, bytes, address, "allocated"),
-            Err(error) => tracing::warn!(target: "warploom::memory", resource, bytes, %error, "not allocated"),
-        }
+        let (allocated, name) = (allocate(), Arc::clone(&self.name));
+        let result = allocated.clone();
+        user_code::emit(move || {
+            let resource = &*name;
+            match result {
+                Ok(address) => tracing::debug!(target: "warploom::memory", resource, bytes, address, "allocated"),
+                Err(error) => tracing::warn!(target: "warploom::memory", resource, bytes, %error, "not allocated"),
+            }
+        });
         allocated
     }
 
     pub(super) fn freeing(&self, address: CUdeviceptr, bytes: usize, free: impl FnOnce() -> Result<()>) -> Result<()> {
-        let (freed, resource) = (free(), &*self.name);
-        match &freed {
-            Ok(()) => tracing::debug!(target: "warploom::memory", resource, bytes, address, "freed"),
-            Err(error) => tracing::warn!(target: "warploom::memory", resource, bytes, address, %error, "not freed"),
-        }
+        let (freed, name) = (free(), Arc::clone(&self.name));
+        let result = freed.clone();
+        user_code::emit(move || {
+            let resource = &*name;
+            match result {
+                Ok(()) => tracing::debug!(target: "warploom::memory", resource, bytes, address, "freed"),
+                Err(error) => tracing::warn!(target: "warploom::memory", resource, bytes, address, %error, "not freed"),
+            }
+        });
         freed
     }
 }

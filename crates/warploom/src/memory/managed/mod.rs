@@ -44,7 +44,9 @@ pub use prefetch::prefetch_batch;
 pub use range::{ManagedRange, ManagedRangeMut};
 pub(super) use state::{ManagedState, asks_managed};
 
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use warploom_driver::user_code;
 
 use crate::Context;
 
@@ -52,9 +54,12 @@ use crate::Context;
 /// since nothing else would: the host that touches it while a kernel runs, any kernel, is ended by the
 /// system.
 pub(super) fn warn_of_exclusive_access(context: &Context) {
-    static WARNED: Once = Once::new();
-    WARNED.call_once(|| {
-        let device = context.device().ordinal();
+    static IS_WARNED: AtomicBool = AtomicBool::new(false);
+    if IS_WARNED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let device = context.device().ordinal();
+    user_code::emit(move || {
         tracing::warn!(
             target: "warploom",
             device,

@@ -7,9 +7,9 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemPoolPtrExportData, CUpointer_attribute};
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 use super::driver_pool::{DriverPool, PoolMemory};
 use crate::diagnostics::{Subject, report};
@@ -77,7 +77,7 @@ impl Imported {
     }
 
     fn lock(&self) -> MutexGuard<'_, Mappings> {
-        self.mappings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.mappings.lock()
     }
 
     /// Maps the memory of a buffer, or shares the mapping that it has; the address is to be given back once.

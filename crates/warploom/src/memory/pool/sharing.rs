@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use warploom_driver::sys::types::CUmemAllocationHandleType;
+use warploom_driver::user_code;
 
 use super::driver_pool::{DriverPool, PoolMemory};
 use super::imported::Imported;
@@ -97,6 +98,8 @@ fn import(context: &Context, handle: PoolHandle, memory: SharedMemory) -> Result
     let registry = context.driver().extension::<Registry>();
     let is_ending =
         |pools: &mut HashMap<_, Weak<Imported>>| pools.get(&name.pool).is_some_and(|known| known.strong_count() == 0);
+    // Dropped after the lock, which is held over driver calls.
+    let _held = user_code::hold();
     let waited = registry.ended.wait_timeout_while(registry.lock(), ENDING, is_ending);
     let (mut pools, waited) = waited.unwrap_or_else(PoisonError::into_inner);
     if waited.timed_out() {

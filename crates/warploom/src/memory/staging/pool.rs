@@ -3,10 +3,10 @@
 
 use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::ResultExt as _;
 use warploom_driver::sys::types::{CU_MEMHOSTALLOC_DEVICEMAP, CUevent_flags, CUevent_st};
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 use super::{BLOCK, CHUNK, IN_TURNS, KEPT};
 use crate::capture::RelaxedMode;
@@ -124,7 +124,7 @@ impl Blocks {
 
 impl StagingPool {
     fn lock(&self) -> MutexGuard<'_, Blocks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A block that nothing uses, for a copy on a stream. Page-locked memory that other streams use is not
@@ -170,7 +170,7 @@ impl StagingPool {
 
     /// Frees the blocks, before the context goes. That waits for everything enqueued in the context.
     pub(crate) fn end(self, driver: &Driver, events: &EventPool) {
-        let blocks = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let blocks = self.0.into_inner();
         let mut all = blocks.idle.into_iter().chain(blocks.suspect).peekable();
         let _relaxed = all.peek().and_then(|_| RelaxedMode::new(driver));
         for block in all {

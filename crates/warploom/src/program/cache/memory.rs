@@ -108,7 +108,9 @@ impl ProgramCache for MemoryCache {
 impl fmt::Debug for MemoryCache {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let held = self.held();
+        let (bytes, entries) = (held.bytes, held.entries.len());
+        drop(held); // the program's writer may use the cache
         let mut text = formatter.debug_struct("MemoryCache");
-        text.field("limit", &self.limit).field("bytes", &held.bytes).field("entries", &held.entries.len()).finish()
+        text.field("limit", &self.limit).field("bytes", &bytes).field("entries", &entries).finish()
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use warploom_driver::user_code;
+
 use super::{Linked, Linker, NvJitLink};
 use crate::program::Target;
 use crate::{Context, Result};
@@ -42,7 +44,7 @@ impl Linker {
         match NvJitLink::load() {
             Ok(library) => self.link(&library, Target::Cubin),
             Err(error) => {
-                tracing::warn!(%error, "linking by the driver");
+                user_code::emit(move || tracing::warn!(%error, "linking by the driver"));
                 self.link_by_driver(context)
             }
         }
