@@ -3,19 +3,26 @@
 use warploom::graph::{OperandMut, reclaim};
 use warploom::sys::types::CUresult;
 use warploom::{Driver, Function, GraphDef, LiveSet as _, Result, StreamWord};
-use warploom_sim::Machine;
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::TestResult;
+use warploom_testkit::events::sweep_panics;
 use warploom_testkit::sweep::Sweep;
 
 use crate::support::{Stage, small};
 
 /// Sweeps a scenario. The user objects of a graph that the driver does not destroy keep the machine; so that call does
-/// not fail here.
+/// not fail here. Then with subscribers that panic at the event of each call.
 fn sweep(scenario: fn(&Driver) -> Result<()>) -> TestResult {
     let is_meant = |function| !matches!(function, Function::cuGraphDestroy | Function::cuGraphExecDestroy);
-    sweep_calls(is_meant, |sweep| sweep.after_effect(true), scenario)
+    sweep_calls(is_meant, |sweep| sweep.after_effect(true), scenario)?;
+    sweep_panics(&Topology::preset("h200")?, Mode::Deterministic(Order::Eager), |_, driver| {
+        let done = scenario(driver);
+        reclaim();
+        done
+    });
+    Ok(())
 }
 
 /// Sweeps the calls of a scenario that are meant.

@@ -6,12 +6,14 @@ use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
 use warploom_testkit::TestResult;
+use warploom_testkit::events::sweep_panics;
 use warploom_testkit::sweep::Sweep;
 
 use super::{MEMORY, VECTOR, readable};
 
 /// Sweeps a scenario in several modes. A library that goes waits for its contexts, and asks again if that
-/// fails. No call fails after its effect: asking what a kernel takes ends in one that fails by itself.
+/// fails. No call fails after its effect: asking what a kernel takes ends in one that fails by itself. Then
+/// with subscribers that panic at the event of each call.
 fn everywhere(modes: &[Mode], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in modes {
         let mut sweep = Sweep::new(Topology::preset("h200")?).mode(*mode);
@@ -20,6 +22,7 @@ fn everywhere(modes: &[Mode], scenario: fn(&Driver) -> Result<()>) -> TestResult
         }
         sweep.run(|_, driver| scenario(driver));
     }
+    sweep_panics(&Topology::preset("h200")?, Mode::Deterministic(Order::Eager), |_, driver| scenario(driver));
     Ok(())
 }
 

@@ -7,12 +7,13 @@ use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Mode, Order};
 use warploom_testkit::TestResult;
+use warploom_testkit::events::sweep_panics;
 use warploom_testkit::sweep::Sweep;
 
 use super::contexts;
 
 /// Sweeps a scenario; putting back the current context is done in a `drop`, which can tell nobody. `more`
-/// names what else need not be told.
+/// names what else need not be told. Then with subscribers that panic at the event of each call.
 fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Threads] {
         let mut sweep = Sweep::new(Wiring::preset(preset)?).mode(mode).after_effect(true);
@@ -21,6 +22,7 @@ fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) 
         }
         sweep.run(|_, driver| scenario(driver));
     }
+    sweep_panics(&Wiring::preset(preset)?, Mode::Deterministic(Order::Eager), |_, driver| scenario(driver));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use warploom::{DevicePool, Driver, PoolOptions, Result, VirtualMemory, VirtualOp
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
+use warploom_testkit::events::sweep_panics;
 use warploom_testkit::process::Child;
 use warploom_testkit::sweep::{Failing, Sweep};
 use warploom_testkit::{MACHINE, TestResult};
@@ -12,7 +13,8 @@ use warploom_testkit::{MACHINE, TestResult};
 use crate::support::{import, receive_descriptor, receive_handle};
 
 /// Sweeps a scenario, also with calls that fail after their effect. Putting back the current context is done
-/// in a `drop`, which can tell nobody; `more` names what else is.
+/// in a `drop`, which can tell nobody; `more` names what else is. Then with subscribers that panic at the event
+/// of each call.
 ///
 /// A driver keeps an imported pool while its memory is mapped: so a pool is left where memory is that was
 /// mapped by a call that failed, or could not be freed.
@@ -30,6 +32,7 @@ fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>) -> TestRe
         });
         assert!(report.failures.is_empty(), "{report}");
     }
+    sweep_panics(&Topology::preset(MACHINE)?, Mode::Deterministic(Order::Lazy), |_, driver| scenario(driver));
     Ok(())
 }
 

@@ -8,10 +8,12 @@ use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::TestResult;
+use warploom_testkit::events::sweep_panics;
 use warploom_testkit::sweep::Sweep;
 
 /// Sweeps a scenario in several modes, also with calls that fail after their effect. Putting back the current
-/// context is done in a `drop`, which can tell nobody; `more` names what else is.
+/// context is done in a `drop`, which can tell nobody; `more` names what else is. Then with subscribers that
+/// panic at the event of each call.
 pub(crate) fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
         let mut sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);
@@ -20,6 +22,7 @@ pub(crate) fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>
         }
         sweep.run(|_: &Machine, driver: &Driver| scenario(driver));
     }
+    sweep_panics(&Topology::preset("h200")?, Mode::Deterministic(Order::Eager), |_, driver| scenario(driver));
     Ok(())
 }
 
