@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use warploom::capture::Relaxed;
 use warploom::{
-    Context, DevicePool, Driver, Kernel, KernelAttribute, LaunchConfig, Limited, LiveSet, Logged, Mesh,
-    OrderedResource, StreamWord, Topology,
+    Buffer, Context, DevicePool, Driver, GraphDef, GraphExec, Kernel, KernelAttribute, LaunchConfig, Limited, LiveSet,
+    Logged, Mesh, OrderedResource, StreamWord, Topology,
 };
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Mode, Order};
@@ -104,6 +104,9 @@ struct Everything {
     mesh: Rc<Mesh>,
     kernel: Kernel,
     word: Rc<StreamWord<u32>>,
+    shared: Rc<Buffer<u8>>,
+    graph: GraphDef,
+    exec: Rc<GraphExec>,
 }
 
 impl Everything {
@@ -112,12 +115,18 @@ impl Everything {
         let contexts = devices.iter().map(|device| device.context()).collect::<Result<Vec<_>, _>>()?;
         let (mesh, _) = Mesh::enable(&Topology::probe(&devices)?, &contexts)?;
         let context = contexts[0].clone();
+        let graph = GraphDef::new(&context)?;
+        graph.empty()?;
+        let shared = DevicePool::new(&context)?.zeroed(64, &context.stream()?)?;
         Ok(Everything {
             driver: driver.clone(),
             pool: DevicePool::new(&context)?,
             mesh: Rc::new(mesh),
             kernel: context.load(SCALE)?.kernel("scale")?,
             word: Rc::new(StreamWord::new(&context, 0)?),
+            exec: Rc::new(graph.instantiate()?),
+            graph,
+            shared: Rc::new(shared),
             context,
         })
     }
@@ -135,6 +144,11 @@ impl Everything {
         self.kernel.check(&LaunchConfig::cover(100, 32), &self.context)?;
         let stream = self.context.stream()?;
         self.word.write(1, &stream)?;
+        // A stream that has not used the buffer, and waits for one that has.
+        self.shared.used_by(&stream)?;
+        self.exec.launch(&stream)?;
+        self.graph.entry().empty()?.destroy()?;
+        self.exec.update(&self.graph)?;
         let buffer =
             Logged::ordered(&Limited::ordered(&self.pool, 1 << 20), "all").upload(&[1_u8; 1 << 17], &stream)?;
         buffer.download(&stream)?;

@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "owns and launches a raw executable")]
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 use super::GraphDef;
 use super::bundle::Bundle;
@@ -198,7 +198,7 @@ impl GraphExec {
 
     #[inline]
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Launches the graph, in the order of `queue`.
@@ -319,7 +319,7 @@ impl GraphExec {
     }
 
     fn take_state(&mut self) -> State {
-        std::mem::take(self.state.get_mut().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(self.state.get_mut())
     }
 }
 

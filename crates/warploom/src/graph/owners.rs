@@ -98,13 +98,7 @@ impl Locked<'_> {
 
     /// Gives a node other owners, none if the bundle is empty, and releases those before. The change has been made, so
     /// that a failure to release them is reported.
-    pub(super) fn publish(
-        &mut self,
-        id: GraphId,
-        node: RawNode,
-        bundle: Bundle,
-        Prepared(object): Prepared,
-    ) {
+    pub(super) fn publish(&mut self, id: GraphId, node: RawNode, bundle: Bundle, Prepared(object): Prepared) {
         let nodes = &mut self.entry_mut(id).owners.of_nodes;
         let before = if bundle.is_empty() { nodes.remove(&node) } else { nodes.insert(node, Kept { bundle, object }) };
         if let Some(before) = before {

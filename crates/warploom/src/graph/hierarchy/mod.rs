@@ -18,9 +18,9 @@ mod tests;
 use std::mem::{replace, take};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
+use warploom_driver::user_code::{Mutex, MutexGuard};
 
 use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
@@ -121,7 +121,7 @@ impl Hierarchy {
 
     #[inline]
     pub(crate) fn lock(&self) -> Locked<'_> {
-        Locked { hierarchy: self, state: self.state.lock().unwrap_or_else(PoisonError::into_inner) }
+        Locked { hierarchy: self, state: self.state.lock() }
     }
 
     /// Destroys the root if it is owned; all handles are refused afterwards.
