@@ -1,7 +1,8 @@
 //! Graphs: their nodes, executables and launches, as calls through the bare table, and with warploom.
 //!
-//! A graph of warploom's keeps the kernel and the memory of every node. The calls through the table do the
-//! same with a user object for each node, whose destructor does nothing.
+//! A graph of warploom's keeps the kernel and the memory of every node. Where nodes are added, the calls through the
+//! table do the same with a user object for each, whose destructor does nothing. Executables that are made and launched
+//! through the table have nothing attached.
 #![expect(unsafe_code, reason = "calls through the bare table, and adds kernels to graphs")]
 
 use std::any::Any;
@@ -12,8 +13,8 @@ use std::ptr::{null, null_mut};
 
 use warploom::graph::{KernelNode, Operand, OperandMut};
 use warploom::sys::types::{
-    CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraph, CUmemorytype,
-    CUresult, CUuserObject_flags, CUuserObjectRetain_flags,
+    CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraph, CUgraphExec,
+    CUgraphNode, CUmemorytype, CUresult, CUuserObject_flags, CUuserObjectRetain_flags,
 };
 use warploom::{CheckedConfig, GraphDef, GraphExec, Kernel, LaunchConfig, Shape};
 
@@ -36,6 +37,21 @@ struct RawGraph {
 impl Drop for RawGraph {
     fn drop(&mut self) {
         // SAFETY: the graph belongs to this value. The process goes on if it stays.
+        _ = unsafe { (self.destroy)(self.raw) };
+    }
+}
+
+/// An executable that was made through the table, with its graph.
+struct RawExec {
+    raw: CUgraphExec,
+    graph: RawGraph,
+    first: CUgraphNode,
+    destroy: unsafe extern "C" fn(CUgraphExec) -> CUresult,
+}
+
+impl Drop for RawExec {
+    fn drop(&mut self) {
+        // SAFETY: the executable belongs to this value. The process goes on if it stays.
         _ = unsafe { (self.destroy)(self.raw) };
     }
 }
@@ -67,7 +83,10 @@ impl Bench {
             self.add_kernel()?,
             self.add_kernel_with_arguments()?,
             self.instantiate()?,
-            self.launch_graph()?,
+            self.launch_graph("launch 1 node", 1, false)?,
+            self.launch_graph("launch 1,000 nodes", NODES, false)?,
+            self.launch_graph("launch 1 node, until done", 1, true)?,
+            self.launch_graph("launch 1,000 nodes, until done", NODES, true)?,
             self.update_kernel("update a kernel node of 1,000", LaunchConfig::new(SHAPE.0, SHAPE.1))?,
             self.update_kernel("update a kernel node, checked shape", self.checked()?)?,
         ])
@@ -267,22 +286,52 @@ impl Bench {
         Ok(Row::new("add a kernel node, 4 arguments", raw, ours))
     }
 
+    /// A chain of kernels with four arguments, made through the table with nothing attached, and its first node.
+    fn raw_chain(&self, nodes: u32) -> Outcome<(RawGraph, CUgraphNode)> {
+        let (add, (_kernel, given), graph) =
+            (function!(self.driver, cuGraphAddKernelNode_v2), self.four()?, self.raw_graph()?);
+        let (mut first, mut last) = (null_mut(), null_mut());
+        for number in 0..nodes {
+            let (mut node, count) = (null_mut(), usize::from(number > 0));
+            // SAFETY: the graph is alive, and `node` is writable; the kernel takes as many values, none wider than
+            // these.
+            success(unsafe { add(&raw mut node, graph.raw, &raw const last, count, given.as_raw()) })?;
+            last = node;
+            if number == 0 {
+                first = node;
+            }
+        }
+        Ok((graph, first))
+    }
+
+    fn raw_exec(&self, nodes: u32) -> Outcome<RawExec> {
+        let make = function!(self.driver, cuGraphInstantiateWithParams);
+        let destroy = function!(self.driver, cuGraphExecDestroy);
+        let (graph, first) = self.raw_chain(nodes)?;
+        // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+        let (mut raw, mut params) = (null_mut(), unsafe { zeroed::<CUDA_GRAPH_INSTANTIATE_PARAMS>() });
+        // SAFETY: the graph is held, and both results are writable.
+        let made = self.context.scope(|| unsafe { make(&raw mut raw, graph.raw, &raw mut params) })?;
+        success(made)?;
+        Ok(RawExec { raw, graph, first, destroy })
+    }
+
     /// A chain of kernels with four arguments, and its first node.
-    fn chain(&self) -> Outcome<(GraphDef, KernelNode)> {
+    fn chain(&self, nodes: u32) -> Outcome<(GraphDef, KernelNode)> {
         let (graph, kernel) = (self.graph()?, self.library.kernel("four")?);
         let (shape, to) = (LaunchConfig::new(SHAPE.0, SHAPE.1), &mut *self.to.borrow_mut());
         // SAFETY: the kernel does nothing.
         let first = unsafe { graph.entry().kernel(&kernel, &shape, (1.0_f32, &self.from, &mut *to, 7_u32)) }?;
         let mut last = first.clone();
-        for _ in 1..NODES {
+        for _ in 1..nodes {
             // SAFETY: as above.
             last = unsafe { last.then().kernel(&kernel, &shape, (1.0_f32, &self.from, &mut *to, 7_u32)) }?;
         }
         Ok((graph, first))
     }
 
-    fn exec(&self) -> Outcome<(GraphExec, KernelNode)> {
-        let (graph, first) = self.chain()?;
+    fn exec(&self, nodes: u32) -> Outcome<(GraphExec, KernelNode)> {
+        let (graph, first) = self.chain(nodes)?;
         Ok((graph.instantiate()?, first))
     }
 
@@ -290,16 +339,16 @@ impl Bench {
         let make = function!(self.driver, cuGraphInstantiateWithParams);
         let destroy = function!(self.driver, cuGraphExecDestroy);
         let set_current = function!(self.driver, cuCtxSetCurrent);
-        let ((graph, _), context) = (self.chain()?, self.context.as_raw());
-        let (held, raw_graph) = (graph.clone(), graph.as_raw()?);
+        let ((graph, _), (raw_graph, _)) = (self.chain(NODES)?, self.raw_chain(NODES)?);
+        let context = self.context.as_raw();
         let raw = repeat(move || {
-            let _held = &held;
+            let raw_graph = &raw_graph;
             // SAFETY: the bench keeps the context alive.
             success(unsafe { set_current(context) })?;
             // SAFETY: all of it are numbers and pointers, for which 0 is a value.
             let (mut exec, mut params) = (null_mut(), unsafe { zeroed::<CUDA_GRAPH_INSTANTIATE_PARAMS>() });
             // SAFETY: the graph is held, and both results are writable.
-            success(unsafe { make(&raw mut exec, raw_graph, &raw mut params) })?;
+            success(unsafe { make(&raw mut exec, raw_graph.raw, &raw mut params) })?;
             // SAFETY: made above, and given back once.
             success(unsafe { destroy(exec) })
         });
@@ -307,25 +356,34 @@ impl Bench {
         Ok(Row { times: 2, ..Row::new("instantiate 1,000 nodes and drop", raw, ours) })
     }
 
-    fn launch_graph(&self) -> Outcome<Row<'_>> {
+    /// Launches alone, or each with a wait until the device has done it.
+    fn launch_graph(&self, name: &'static str, nodes: u32, waits: bool) -> Outcome<Row<'_>> {
         let launch = function!(self.driver, cuGraphLaunch);
-        let ((other, _), (exec, _)) = (self.exec()?, self.exec()?);
+        let synchronize = function!(self.driver, cuStreamSynchronize);
+        let (other, (exec, _)) = (self.raw_exec(nodes)?, self.exec(nodes)?);
         let stream = self.stream.as_raw();
-        // SAFETY: the executable is held, and the bench keeps the stream and what the nodes use alive.
-        let raw = repeat(move || success(unsafe { launch(other.as_raw(), stream) }));
-        let ours = repeat(move || exec.launch(&self.stream));
-        Ok(Row { times: 10, ..Row::new("launch 1,000 nodes", raw, ours) })
+        let raw = repeat(move || {
+            let other = &other;
+            // SAFETY: the executable is held, and the bench keeps the stream and what the nodes use alive.
+            success(unsafe { launch(other.raw, stream) })?;
+            // SAFETY: as above.
+            if waits { success(unsafe { synchronize(stream) }) } else { Ok(()) }
+        });
+        let ours = repeat(move || {
+            exec.launch(&self.stream)?;
+            if waits { self.stream.synchronize() } else { Ok(()) }
+        });
+        Ok(Row { times: 10, ..Row::new(name, raw, ours) })
     }
 
     fn update_kernel<S: Shape + 'static>(&self, name: &'static str, shape: S) -> Outcome<Row<'_>> {
         let set = function!(self.driver, cuGraphExecKernelNodeSetParams_v2);
         let (kernel, given) = self.four()?;
-        let ((other, other_node), (exec, node)) = (self.exec()?, self.exec()?);
-        let raw_node = other_node.as_raw()?;
+        let (other, (exec, node)) = (self.raw_exec(NODES)?, self.exec(NODES)?);
         let raw = repeat(move || {
-            let (_held, params) = (&other_node, given.as_raw());
+            let (other, params) = (&other, given.as_raw());
             // SAFETY: executable and node are held; the kernel takes as many values, none wider than these.
-            success(unsafe { set(other.as_raw(), raw_node, params) })
+            success(unsafe { set(other.raw, other.first, params) })
         });
         let ours = repeat(move || {
             let (from, to) = (&self.from, &mut *self.to.borrow_mut());

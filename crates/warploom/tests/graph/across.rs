@@ -48,7 +48,8 @@ fn the_peers_of_memory_of_a_graph_are_read_back() -> TestResult {
     let devices = driver.devices()?;
     let own = graph.entry().allocate::<u32>(4)?;
     assert_eq!(own.peers()?, []);
-    let shared = own.then().allocate_for::<u32>(4, &[devices[3].clone(), devices[1].clone(), devices[0].clone()])?;
+    let peers = [devices[3].clone(), devices[1].clone(), devices[0].clone()];
+    let shared = own.then().allocate_at::<u32>(devices[1].clone(), 4, &peers)?;
     assert_eq!(shared.peers()?, [devices[3].clone(), devices[0].clone()]);
     assert_eq!(shared.node().downcast::<AllocNode<u8>>()?.peers()?, shared.peers()?);
     Ok(())

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use warploom::graph::Owner;
-use warploom::{GraphDef, Stream};
+use warploom::sys::types::CUgraph;
+use warploom::{Driver, Error, GraphDef, Stream};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, alone, driver_tests, open};
@@ -27,16 +28,45 @@ impl Drop for Caller {
     }
 }
 
+/// A copy of a graph that other code has made, which the driver alone keeps owners for.
+struct RawClone<'a>(&'a Driver, CUgraph);
+
+impl<'a> RawClone<'a> {
+    fn of(graph: &GraphDef, driver: &'a Driver) -> Result<RawClone<'a>, Error> {
+        let (raw, mut clone) = (graph.as_raw()?, std::ptr::null_mut());
+        #[expect(unsafe_code, reason = "clones the graph as other code does")]
+        // SAFETY: the graph is alive, and `clone` is writable.
+        unsafe { driver.cuGraphClone(&raw mut clone, raw) }?;
+        Ok(RawClone(driver, clone))
+    }
+}
+
+impl Drop for RawClone<'_> {
+    fn drop(&mut self) {
+        #[expect(unsafe_code, reason = "destroys the clone")]
+        // SAFETY: it was made above, and this is its end.
+        let destroyed = unsafe { self.0.cuGraphDestroy(self.1) };
+        assert!(destroyed.is_ok(), "{destroyed:?}");
+    }
+}
+
 driver_tests! {
     /// S2.29, S2.30: an owner's drop may call CUDA, since it does not run in the driver's callback.
     fn an_owner_may_call_cuda_when_it_is_dropped(driver) {
         let stage = Stage::new(driver)?;
         let calls = Arc::new(AtomicU32::new(0));
-        let graph = GraphDef::new(&stage.context)?;
-        let caller = Caller { stream: stage.stream.clone(), calls: Arc::clone(&calls) };
-        graph.keep_alive(Owner::new(caller))?;
-        graph.close()?;
-        assert!(stage.within_a_while(|| calls.load(Ordering::Relaxed) == 1));
+        for is_cloned in [false, true] {
+            let graph = GraphDef::new(&stage.context)?;
+            let caller = Caller { stream: stage.stream.clone(), calls: Arc::clone(&calls) };
+            graph.keep_alive(Owner::new(caller))?;
+            let clone = is_cloned.then(|| RawClone::of(&graph, driver)).transpose()?;
+            let before = calls.load(Ordering::Relaxed);
+            graph.close()?;
+            warploom::graph::reclaim();
+            assert_eq!(calls.load(Ordering::Relaxed), before + u32::from(!is_cloned));
+            drop(clone);
+            assert!(stage.within_a_while(|| calls.load(Ordering::Relaxed) == before + 1));
+        }
     }
 
     /// S2.30: `reclaim` has released everything of destroyed graphs when it returns.
@@ -78,15 +108,18 @@ driver_tests! {
     /// S2.31: 64 graphs that are destroyed at once release all 64 owners.
     fn many_graphs_release_all_owners(driver) {
         let stage = Stage::new(driver)?;
-        let (mut graphs, mut watches) = (Vec::new(), Vec::new());
+        let (mut graphs, mut clones, mut watches) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..64 {
             let graph = GraphDef::new(&stage.context)?;
             let (function, watch) = closure();
             graph.entry().host(function)?;
+            clones.push(RawClone::of(&graph, driver)?);
             graphs.push(graph);
             watches.push(watch);
         }
         drop(graphs);
+        watches.iter().for_each(|watch| stage.assert_kept(watch));
+        drop(clones);
         assert!(watches.iter().all(|watch| stage.is_released(watch)));
     }
 
