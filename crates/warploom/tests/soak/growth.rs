@@ -4,8 +4,10 @@
 //! process is as large.
 
 use std::fs::read_to_string;
+use std::sync::Arc;
 
 use warploom::capture::Relaxed;
+use warploom::graph::reclaim;
 use warploom::{
     CacheOptions, Cached, Context, ContextOptions, DeviceMemory, DevicePool, Driver, GraphDef, ManagedMemory, Mesh,
     OtherStreams, Result, StreamWord, Topology,
@@ -305,5 +307,51 @@ loops! {
             assert_eq!(copied.map_err(|_| "the thread panicked")??, [1; 100]);
             Ok(())
         })
+    }
+
+    /// What a node of an executable kept goes with the change, while launches are in flight as well.
+    fn changes_of_an_executable_keep_nothing(program) {
+        let context = &program.contexts[0];
+        let (stream, pool) = (context.stream()?, DevicePool::new(context)?);
+        let graph = GraphDef::new(context)?;
+        let fill = graph.entry().fill(&mut pool.allocate::<u8>(1 << 20, &stream)?, 1)?;
+        let host = fill.then().host(|| ())?;
+        let exec = graph.instantiate()?;
+        let kept = Arc::new(());
+        program.run(|| {
+            let value = Arc::clone(&kept);
+            exec.node(&fill).set(&mut pool.allocate::<u8>(1 << 20, &stream)?, 2)?;
+            exec.node(&host).set_function(move || _ = &value)?;
+            Ok(exec.launch(&stream)?)
+        })?;
+        context.synchronize()?;
+        reclaim();
+        assert!(pool.statistics()?.used <= 2 << 20, "{} bytes", pool.statistics()?.used);
+        assert_eq!(Arc::strong_count(&kept), 2);
+        Ok(())
+    }
+
+    /// The same for whole updates, and for executables that are dropped.
+    fn updates_and_dropped_executables_keep_nothing(program) {
+        let context = &program.contexts[0];
+        let (stream, pool) = (context.stream()?, DevicePool::new(context)?);
+        let graph = GraphDef::new(context)?;
+        let fill = graph.entry().fill(&mut pool.allocate::<u8>(1 << 20, &stream)?, 1)?;
+        let mut host = fill.then().host(|| ())?;
+        let exec = graph.instantiate()?;
+        let kept = Arc::new(());
+        program.run(|| {
+            let value = Arc::clone(&kept);
+            fill.set(&mut pool.allocate::<u8>(1 << 20, &stream)?, 2)?;
+            host.set_function(move || _ = &value)?;
+            exec.update(&graph)?;
+            exec.launch(&stream)?;
+            Ok(graph.instantiate()?.launch(&stream)?)
+        })?;
+        context.synchronize()?;
+        reclaim();
+        assert!(pool.statistics()?.used <= 2 << 20, "{} bytes", pool.statistics()?.used);
+        assert_eq!(Arc::strong_count(&kept), 2);
+        Ok(())
     }
 }
