@@ -29,7 +29,8 @@ fn all() -> MutexGuard<'static, Vec<Arc<Sequence>>> {
 /// `true` if anything is being captured.
 #[inline]
 pub(crate) fn any() -> bool {
-    COUNT.load(Ordering::Relaxed) != 0
+    // After the mark of a call; see `in_flight`.
+    COUNT.load(Ordering::SeqCst) != 0
 }
 
 /// Adds a capture, unless its stream is part of another. Calls that other threads have begun on the stream are
@@ -40,9 +41,8 @@ pub(super) fn enter(sequence: &Arc<Sequence>, stream: &Stream) -> Result<()> {
         return Err(CaptureError::NotCapturable { what: "the beginning of another capture" }.into());
     }
     all.push(Arc::clone(sequence));
-    COUNT.store(all.len(), Ordering::Relaxed);
+    COUNT.store(all.len(), Ordering::SeqCst);
     drop(all);
-    in_flight::announce();
     in_flight::wait(stream);
     Ok(())
 }

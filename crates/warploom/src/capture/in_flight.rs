@@ -11,11 +11,11 @@
 //!   its mark = none
 //! ```
 //!
-//! A fence between store and look on both sides has one of the two threads see the other's store. Between mark and unmark
-//! a thread only calls the driver: it takes no lock of this crate, so that it may hold some.
+//! The stores and looks of both are sequentially consistent, so that one of the two sees the other's store. Between
+//! mark and unmark a thread only calls the driver: it takes no lock of this crate, so that it may hold some.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, yield_now};
 use std::time::Duration;
@@ -116,9 +116,8 @@ pub(crate) fn mark(stream: &Stream) -> Mark {
     let slot = SLOT.get().unwrap_or_else(first_slot);
     let outer = slot.stream.load(Ordering::Relaxed);
     let handle = if outer == NONE { stream.as_raw().addr() } else { ANY };
-    slot.stream.store(handle, Ordering::Relaxed);
-    // Before the load that tells whether anything is captured; see `announce`.
-    fence(Ordering::SeqCst);
+    // An exchange, since it costs half of a store and a fence.
+    slot.stream.swap(handle, Ordering::SeqCst);
     Mark { slot, outer, _held: user_code::hold() }
 }
 
@@ -129,18 +128,13 @@ impl Drop for Mark {
     }
 }
 
-/// Has every thread see that something is captured now, before it makes its next call.
-pub(super) fn announce() {
-    fence(Ordering::SeqCst);
-}
-
 /// Waits until no other thread makes a call on a stream that began before the stream was seen to be captured.
 pub(super) fn wait(stream: &Stream) {
     let (handle, own) = (stream.as_raw().addr(), SLOT.get());
     // Clones the list, since the wait may be long.
     let more = more().clone();
     for slot in FIRST.iter().chain(more).filter(|slot| own.is_none_or(|own| !std::ptr::eq(*slot, own))) {
-        let is_marked = || matches!(slot.stream.load(Ordering::Acquire), marked if marked == handle || marked == ANY);
+        let is_marked = || matches!(slot.stream.load(Ordering::SeqCst), marked if marked == handle || marked == ANY);
         for _ in 0..YIELDS {
             if !is_marked() {
                 break;

@@ -243,21 +243,13 @@ impl Bundle {
         arguments.each_operand(see).is_ok() && is_same && kept.next().is_none()
     }
 
-    /// Drops the owners that another bundle keeps as well.
-    pub(crate) fn drop_shared(&mut self, other: &Bundle) {
-        let is_alone = |(_, retained): &(Part, Retained)| other.all().all(|kept| !kept.is_same(retained));
-        for place in &mut self.few {
-            place.take_if(|part| !is_alone(part));
-        }
-        self.more.retain(is_alone);
-    }
-
-    /// `true` if it may keep owners that are dropped only after the launches that use them. Memory that a stream frees
-    /// is not among them: it is freed in the order of the launches.
-    pub(crate) fn outlasts_launches(&self) -> bool {
+    /// `true` if it may keep owners, besides those of another, that are dropped only after the launches that use them.
+    /// Memory that a stream frees is not among them: it is freed in the order of the launches.
+    pub(crate) fn outlasts_launches(&self, other: Option<&Bundle>) -> bool {
+        let is_shared = |retained: &Retained| other.is_some_and(|other| other.all().any(|kept| kept.is_same(retained)));
         self.all().any(|retained| match retained {
-            Retained::Memory(allocation, _) => !allocation.is_freed_in_order(),
-            Retained::Kernel(..) | Retained::Value(_) => true,
+            Retained::Memory(allocation, _) => !allocation.is_freed_in_order() && !is_shared(retained),
+            Retained::Kernel(..) | Retained::Value(_) => !is_shared(retained),
             Retained::Context(_) | Retained::Padded(_) => false,
         })
     }

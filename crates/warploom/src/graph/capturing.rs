@@ -1,7 +1,6 @@
 //! Graphs of captures in progress: the driver owns them, and streams add nodes to them.
 
 use std::ffi::c_void;
-use std::mem::take;
 use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
@@ -118,7 +117,7 @@ impl GraphDef {
         let id = self.id();
         let mut bundle = call.owners();
         let mut locked = self.lock();
-        let prepared = locked.prepare(id, &bundle)?;
+        let prepared = locked.prepare(id, &mut bundle)?;
         let (called, data) = call.function();
         let launched = launch(called, data);
         if launched.is_err() && is_unchanged() {
@@ -126,9 +125,9 @@ impl GraphDef {
             return launched;
         }
         match launched.and_then(|()| added()) {
-            Ok(node) => locked.publish_new(id, RawNode::new(node), take(&mut bundle), prepared),
+            Ok(node) => locked.publish_new(id, RawNode::new(node), prepared),
             Err(error) => {
-                locked.publish_unknown(id, take(&mut bundle), prepared);
+                locked.publish_unknown(id, prepared);
                 return Err(error);
             }
         }

@@ -121,8 +121,8 @@ impl ChildNode {
         let (mut locked, mut from) = lock_both(graph, source);
         let node = locked.node(&self.node)?;
         let mut params = child_params(copyable(&from, source)?);
-        let contexts = from.contexts_besides(graph.context(), source.id());
-        let prepared = locked.prepare(graph.id(), &contexts)?;
+        let mut contexts = from.contexts_besides(graph.context(), source.id());
+        let prepared = locked.prepare(graph.id(), &mut contexts)?;
         let set = from.without_user_objects(source.id(), || {
             // SAFETY: the node is alive and has a graph, and the parameters are those of such a node.
             unsafe { graph.driver().cuGraphNodeSetParams(node, &raw mut params) }
@@ -132,7 +132,7 @@ impl ChildNode {
             return Err(error.into());
         }
         locked.replace_inside(graph.id(), raw);
-        locked.publish(graph.id(), raw, contexts, prepared);
+        locked.publish(graph.id(), raw, prepared);
         let id = adopt_child(&mut locked, &self.node, &from, source.id()).inspect_err(|_| {
             locked.set_child_unknown(graph.id(), raw);
         })?;

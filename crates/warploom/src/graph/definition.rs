@@ -245,11 +245,11 @@ impl GraphDef {
 
     /// Keeps owners for as long as the graph, under no node.
     pub(crate) fn attach(&self, bundle: Bundle) -> Result<()> {
-        let mut kept = bundle; // what is not taken is dropped after the lock
+        let mut bundle = bundle; // dropped after the lock if it is not taken
         let mut locked = self.lock();
         locked.graph(self.id)?;
-        let prepared = locked.prepare(self.id, &kept)?;
-        locked.publish_unknown(self.id, std::mem::take(&mut kept), prepared);
+        let prepared = locked.prepare(self.id, &mut bundle)?;
+        locked.publish_unknown(self.id, prepared);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "owns and launches a raw executable")]
 
 use std::fmt;
+use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
 use warploom_driver::user_code::{Mutex, MutexGuard};
@@ -82,7 +83,7 @@ pub(super) struct State {
 #[derive(Default)]
 #[must_use]
 pub(super) struct Released {
-    bundles: Vec<Bundle>,
+    bundles: Vec<Arc<Bundle>>,
     streams: Vec<WeakStream>,
 }
 
@@ -112,28 +113,30 @@ impl State {
             return Ok(Released::default());
         }
         self.has_met = false;
-        let mut before = self.owners.replace(node, std::mem::take(bundle));
-        if let Some(now) = self.owners.of_node(node) {
-            before.drop_shared(now);
-        }
-        Ok(self.released(vec![before]))
+        let Some(before) = self.owners.replace(node, Arc::new(std::mem::take(bundle))) else {
+            return Ok(Released::default());
+        };
+        let outlasts = before.outlasts_launches(self.owners.of_node(node));
+        Ok(self.released(vec![before], outlasts))
     }
 
     /// Takes the owners of all nodes of some graphs, which have other parameters now.
     pub(super) fn take_nodes_of(&mut self, graphs: &[GraphId]) -> Released {
         let bundles = self.owners.take_nodes_of(graphs);
-        self.released(bundles)
+        let outlasts = bundles.iter().any(|bundle| bundle.outlasts_launches(None));
+        self.released(bundles, outlasts)
     }
 
     /// Replaces all owners.
     pub(super) fn replace(&mut self, owners: ExecOwners) -> Released {
         self.has_met = false;
         let before = std::mem::replace(&mut self.owners, owners);
-        self.released(before.into_bundles())
+        let bundles = before.into_bundles();
+        let outlasts = bundles.iter().any(|bundle| bundle.outlasts_launches(None));
+        self.released(bundles, outlasts)
     }
 
-    fn released(&self, bundles: Vec<Bundle>) -> Released {
-        let outlasts = bundles.iter().any(Bundle::outlasts_launches);
+    fn released(&self, bundles: Vec<Arc<Bundle>>, outlasts: bool) -> Released {
         Released { bundles, streams: if outlasts { self.launches.streams() } else { Vec::new() } }
     }
 

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::sync::Arc;
 
 use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Locked};
@@ -20,29 +21,29 @@ pub(super) type NodeKey = (GraphId, RawNode);
 /// Everything that an executable keeps.
 #[derive(Default)]
 pub(super) struct ExecOwners {
-    of_nodes: HashMap<NodeKey, Bundle, BuildHasherDefault<HandleHasher>>,
+    of_nodes: HashMap<NodeKey, Arc<Bundle>, BuildHasherDefault<HandleHasher>>,
     /// Owners of no node, or of nodes that cannot be told: those of a definition that the executable was updated
     /// from, and not made from. A whole update replaces them.
-    of_graph: Vec<Bundle>,
+    of_graph: Vec<Arc<Bundle>>,
     memory: GraphMemory,
     /// The memory of them that the host can borrow.
     host: GraphMemory,
 }
 
 impl ExecOwners {
-    /// Clones of the owners of a graph and of all graphs below. Unless the executable was made from the nodes that the
+    /// The owners of a graph and of all graphs below. Unless the executable was made from the nodes that the
     /// graph has now, these do not name its own.
     pub(super) fn of(locked: &Locked<'_>, id: GraphId, is_source: bool) -> ExecOwners {
         let mut owners = ExecOwners::default();
         locked.each_bundle(id, &mut |id, node, bundle| match node.filter(|_| is_source) {
-            Some(node) => drop(owners.replace((id, node), bundle.clone())),
-            None => owners.keep(bundle.clone()),
+            Some(node) => drop(owners.replace((id, node), Arc::clone(bundle))),
+            None => owners.keep(Arc::clone(bundle)),
         });
         owners
     }
 
     /// Keeps owners of no node.
-    pub(super) fn keep(&mut self, bundle: Bundle) {
+    pub(super) fn keep(&mut self, bundle: Arc<Bundle>) {
         self.count(&bundle);
         self.of_graph.push(bundle);
     }
@@ -50,22 +51,20 @@ impl ExecOwners {
     /// The owners of a node.
     #[inline]
     pub(super) fn of_node(&self, key: NodeKey) -> Option<&Bundle> {
-        self.of_nodes.get(&key)
+        self.of_nodes.get(&key).map(|bundle| &**bundle)
     }
 
-    /// Gives a node other owners, and returns those that nothing else of the node keeps.
-    pub(super) fn replace(&mut self, key: NodeKey, bundle: Bundle) -> Bundle {
+    /// Gives a node other owners, and returns those before.
+    pub(super) fn replace(&mut self, key: NodeKey, bundle: Arc<Bundle>) -> Option<Arc<Bundle>> {
         self.count(&bundle);
         let before = if bundle.is_empty() { self.of_nodes.remove(&key) } else { self.of_nodes.insert(key, bundle) };
-        let before = before.unwrap_or_default();
-        self.discount(&before);
-        before
+        before.inspect(|before| self.discount(before))
     }
 
     /// Releases the owners of all nodes of some graphs.
-    pub(super) fn take_nodes_of(&mut self, graphs: &[GraphId]) -> Vec<Bundle> {
-        let of_graphs = |(id, _): &NodeKey, _: &mut Bundle| graphs.contains(id);
-        let taken: Vec<Bundle> = self.of_nodes.extract_if(of_graphs).map(|(_, bundle)| bundle).collect();
+    pub(super) fn take_nodes_of(&mut self, graphs: &[GraphId]) -> Vec<Arc<Bundle>> {
+        let of_graphs = |(id, _): &NodeKey, _: &mut Arc<Bundle>| graphs.contains(id);
+        let taken: Vec<_> = self.of_nodes.extract_if(of_graphs).map(|(_, bundle)| bundle).collect();
         taken.iter().for_each(|bundle| self.discount(bundle));
         taken
     }
@@ -87,7 +86,7 @@ impl ExecOwners {
     }
 
     /// Everything, to be dropped.
-    pub(super) fn into_bundles(self) -> Vec<Bundle> {
+    pub(super) fn into_bundles(self) -> Vec<Arc<Bundle>> {
         self.of_nodes.into_values().chain(self.of_graph).collect()
     }
 

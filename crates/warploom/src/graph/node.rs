@@ -13,7 +13,7 @@ use super::exec_owners::NodeKey;
 use super::hierarchy::{GraphId, Hierarchy, Locked};
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, Position};
-use crate::{Context, Result, reclaimer};
+use crate::{Context, Result};
 
 /// A node of a graph. A clone is another handle to the same node, and keeps the graph.
 ///
@@ -166,25 +166,14 @@ impl Node {
     ) -> Result<()> {
         let raw = locked.node(self)?;
         let id = self.graph_id();
-        let Some(bundle) = owners(locked.bundle(id, self.raw)) else { return call(locked, raw) };
-        let changed = locked.prepare(id, &bundle).and_then(|prepared| match call(locked, raw) {
-            Ok(()) => Ok(prepared),
-            Err(error) => {
-                locked.withdraw(id, prepared);
-                Err(error)
-            }
-        });
-        match changed {
-            Ok(prepared) => {
-                locked.publish(id, self.raw, bundle, prepared);
-                Ok(())
-            }
-            Err(error) => {
-                // Not dropped here: an owner's drop may come back to the graph, which is locked.
-                reclaimer::defer(bundle);
-                Err(error)
-            }
+        let Some(mut bundle) = owners(locked.bundle(id, self.raw)) else { return call(locked, raw) };
+        let prepared = locked.prepare(id, &mut bundle)?;
+        if let Err(error) = call(locked, raw) {
+            locked.withdraw(id, prepared);
+            return Err(error);
         }
+        locked.publish(id, self.raw, prepared);
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Owners of a graph's nodes.
 //!
 //! A graph owns what its nodes refer to, a [`Bundle`] for each node, and releases it as any value in Rust does. Copies
-//! that this crate makes (clones, children, executables) own clones of the bundles.
+//! that this crate makes (clones, children, executables) share the bundles, which are never changed.
 //!
 //! Other code can make copies that this crate does not see, as soon as it has a raw handle. From then on the graph
 //! is *exposed*: the driver, too, keeps each bundle, by a user object, and copies take its references along.
@@ -18,6 +18,9 @@
 //! that this crate does not know. So the objects of a graph are released before a call that copies it, and made again
 //! after it: [`Locked::without_user_objects`].
 #![expect(unsafe_code, reason = "attaches user objects to raw graphs")]
+
+use std::mem::take;
+use std::sync::Arc;
 
 use super::bundle::Bundle;
 use super::hierarchy::{GraphId, Locked};
@@ -37,15 +40,15 @@ pub(super) struct Owners {
 
 /// A bundle that a graph keeps.
 struct Kept {
-    bundle: Bundle,
-    /// The user object that keeps a clone of it, if the graph is exposed.
+    bundle: Arc<Bundle>,
+    /// The user object that keeps it as well, if the graph is exposed.
     object: Option<UserObject>,
 }
 
-/// The user object of a bundle that is still to be published, if it has one.
+/// A bundle that is still to be published, if there is one.
 #[must_use]
 #[derive(Default)]
-pub(super) struct Prepared(Option<UserObject>);
+pub(super) struct Prepared(Option<Kept>);
 
 impl Owners {
     pub(super) fn is_empty(&self) -> bool {
@@ -57,14 +60,14 @@ impl Owners {
     }
 
     /// Calls with each bundle, and with the node that it belongs to.
-    pub(super) fn each(&self, mut see: impl FnMut(Option<RawNode>, &Bundle)) {
+    fn each(&self, mut see: impl FnMut(Option<RawNode>, &Arc<Bundle>)) {
         self.of_nodes.iter().for_each(|(node, kept)| see(Some(*node), &kept.bundle));
         self.of_graph.iter().for_each(|kept| see(None, &kept.bundle));
     }
 
-    /// Clones for a copy of the graph, whose nodes `find` names.
+    /// The same for a copy of the graph, whose nodes `find` names.
     fn try_copy(&self, mut find: impl FnMut(RawNode) -> Result<RawNode>) -> Result<Owners> {
-        let copy = |kept: &Kept| Kept { bundle: kept.bundle.clone(), object: None };
+        let copy = |kept: &Kept| Kept { bundle: Arc::clone(&kept.bundle), object: None };
         let of_nodes = self.of_nodes.iter().map(|(node, kept)| Ok((find(*node)?, copy(kept))));
         Ok(Owners { of_nodes: of_nodes.collect::<Result<_>>()?, of_graph: self.of_graph.iter().map(copy).collect() })
     }
@@ -74,56 +77,69 @@ impl Locked<'_> {
     /// Has the driver keep a bundle for a node that is still to be added or changed, if the graph is exposed. It is
     /// then published, or withdrawn.
     #[inline]
-    pub(super) fn prepare(&mut self, id: GraphId, bundle: &Bundle) -> Result<Prepared> {
+    pub(super) fn prepare(&mut self, id: GraphId, bundle: &mut Bundle) -> Result<Prepared> {
         if bundle.is_empty() {
-            return Ok(Prepared::default());
+            return Ok(Prepared(None));
         }
         self.entry_mut(id).owners.of_nodes.reserve(1);
-        if self.is_exposed() { self.attach_object(id, bundle).map(Some).map(Prepared) } else { Ok(Prepared::default()) }
+        let bundle = Arc::new(take(bundle));
+        let attached = if self.is_exposed() { self.attach_object(id, &bundle).map(Some) } else { Ok(None) };
+        match attached {
+            Ok(object) => Ok(Prepared(Some(Kept { bundle, object }))),
+            Err(error) => {
+                // Not dropped here: an owner's drop may come back to the graph, which is locked.
+                reclaimer::defer(bundle);
+                Err(error)
+            }
+        }
     }
 
     #[cold]
-    fn attach_object(&self, id: GraphId, bundle: &Bundle) -> Result<UserObject> {
+    fn attach_object(&self, id: GraphId, bundle: &Arc<Bundle>) -> Result<UserObject> {
         // SAFETY: a graph that has a handle is alive.
-        unsafe { UserObject::new(self.driver(), self.graph(id)?, bundle.clone()) }
+        unsafe { UserObject::new(self.driver(), self.graph(id)?, Arc::clone(bundle)) }
     }
 
     /// Gives a new node its owners.
     #[inline]
-    pub(super) fn publish_new(&mut self, id: GraphId, node: RawNode, bundle: Bundle, Prepared(object): Prepared) {
-        if !bundle.is_empty() {
-            self.entry_mut(id).owners.of_nodes.insert(node, Kept { bundle, object });
+    pub(super) fn publish_new(&mut self, id: GraphId, node: RawNode, Prepared(kept): Prepared) {
+        if let Some(kept) = kept {
+            self.entry_mut(id).owners.of_nodes.insert(node, kept);
         }
     }
 
-    /// Gives a node other owners, none if the bundle is empty, and releases those before. The change has been made, so
+    /// Gives a node other owners, or none, and releases those before. The change has been made, so
     /// that a failure to release them is reported.
-    pub(super) fn publish(&mut self, id: GraphId, node: RawNode, bundle: Bundle, Prepared(object): Prepared) {
+    pub(super) fn publish(&mut self, id: GraphId, node: RawNode, Prepared(kept): Prepared) {
         let nodes = &mut self.entry_mut(id).owners.of_nodes;
-        let before = if bundle.is_empty() { nodes.remove(&node) } else { nodes.insert(node, Kept { bundle, object }) };
+        let before = match kept {
+            Some(kept) => nodes.insert(node, kept),
+            None => nodes.remove(&node),
+        };
         if let Some(before) = before {
             self.release(id, before);
         }
     }
 
-    /// Releases the user object of a bundle that a node does not get, or has no more.
-    pub(super) fn withdraw(&self, id: GraphId, Prepared(object): Prepared) {
-        if let Some(object) = object {
-            report_late(|| Subject::GraphOwners, self.release_object(id, object));
+    /// Releases owners that a node does not get.
+    #[cold]
+    pub(super) fn withdraw(&self, id: GraphId, Prepared(kept): Prepared) {
+        if let Some(kept) = kept {
+            self.release(id, kept);
         }
     }
 
     /// Keeps a bundle for as long as the graph, under no node.
-    pub(super) fn publish_unknown(&mut self, id: GraphId, bundle: Bundle, Prepared(object): Prepared) {
-        if !bundle.is_empty() {
-            self.entry_mut(id).owners.of_graph.push(Kept { bundle, object });
-        }
+    pub(super) fn publish_unknown(&mut self, id: GraphId, Prepared(kept): Prepared) {
+        self.entry_mut(id).owners.of_graph.extend(kept);
     }
 
     fn release(&self, id: GraphId, Kept { bundle, object }: Kept) {
         // Not dropped here: an owner's drop may come back to the graph, which is locked.
         reclaimer::defer(bundle);
-        self.withdraw(id, Prepared(object));
+        if let Some(object) = object {
+            report_late(|| Subject::GraphOwners, self.release_object(id, object));
+        }
     }
 
     fn release_object(&self, id: GraphId, object: UserObject) -> Result<()> {
@@ -150,7 +166,7 @@ impl Locked<'_> {
             let graph = self.graph(id)?;
             for kept in self.entry_mut(id).owners.all_mut().filter(|kept| kept.object.is_none()) {
                 // SAFETY: a graph that has a handle is alive.
-                kept.object = Some(unsafe { UserObject::new(driver, graph, kept.bundle.clone()) }?);
+                kept.object = Some(unsafe { UserObject::new(driver, graph, Arc::clone(&kept.bundle)) }?);
             }
         }
         Ok(())
@@ -175,8 +191,7 @@ impl Locked<'_> {
         result
     }
 
-    /// Gives a graph, which the driver has copied from another, clones of that one's owners, for the nodes that
-    /// `find` names.
+    /// Gives a graph, which the driver has copied from another, that one's owners, for the nodes that `find` names.
     pub(super) fn adopt(
         &mut self,
         copy: GraphId,
@@ -193,11 +208,11 @@ impl Locked<'_> {
     /// The owners of a node's parameters.
     #[inline]
     pub(super) fn bundle(&self, id: GraphId, node: RawNode) -> Option<&Bundle> {
-        self.entry(id).owners.of_nodes.get(&node).map(|kept| &kept.bundle)
+        self.entry(id).owners.of_nodes.get(&node).map(|kept| &*kept.bundle)
     }
 
     /// Calls with the bundles of a graph and of all graphs below, and with the node that each belongs to.
-    pub(super) fn each_bundle(&self, id: GraphId, see: &mut impl FnMut(GraphId, Option<RawNode>, &Bundle)) {
+    pub(super) fn each_bundle(&self, id: GraphId, see: &mut impl FnMut(GraphId, Option<RawNode>, &Arc<Bundle>)) {
         self.entry(id).owners.each(|node, bundle| see(id, node, bundle));
         for inside in self.entry(id).inside.values().flatten() {
             self.each_bundle(*inside, see);

@@ -1,7 +1,6 @@
 //! Positions in a graph, at which nodes are added.
 #![expect(unsafe_code, reason = "adds raw nodes")]
 
-use std::mem::take;
 use std::ptr::{null, null_mut};
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
@@ -156,7 +155,7 @@ impl<'a> Position<'a> {
         Ok(Node::new(self.graph.clone(), add(self)?))
     }
 
-    /// Adds a node that keeps owners, which are taken if there is a node. If the call fails, the graph is as before.
+    /// Adds a node that keeps owners, which are taken. If the call fails, the graph is as before.
     #[inline]
     pub(super) fn add(
         &self,
@@ -191,23 +190,23 @@ impl<'a> Position<'a> {
         let prepared = locked.prepare(id, bundle)?;
         let mut raw = null_mut();
         if let Err(error) = call(locked.driver(), (&raw mut raw, graph, after, count)) {
-            not_added(locked, id, raw, bundle, prepared);
+            not_added(locked, id, raw, prepared);
             return Err(error.into());
         }
         let raw = RawNode::new(raw);
-        locked.publish_new(id, raw, take(bundle), prepared);
+        locked.publish_new(id, raw, prepared);
         Ok(locked.node_id(id, raw))
     }
 }
 
-/// Releases the user object of a node that was not added, and takes back the node if the driver added it and then
+/// Releases the owners of a node that was not added, and takes back the node if the driver added it and then
 /// reported an error.
 #[cold]
-fn not_added(locked: &mut Locked<'_>, id: GraphId, raw: CUgraphNode, bundle: &mut Bundle, prepared: Prepared) {
+fn not_added(locked: &mut Locked<'_>, id: GraphId, raw: CUgraphNode, prepared: Prepared) {
     if raw.is_null() {
         return locked.withdraw(id, prepared);
     }
     let raw = RawNode::new(raw);
-    locked.publish_new(id, raw, take(bundle), prepared);
+    locked.publish_new(id, raw, prepared);
     report_late(|| Subject::GraphOwners, locked.take_back(id, raw));
 }

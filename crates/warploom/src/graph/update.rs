@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "updates raw executables")]
 
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo};
 
@@ -36,7 +37,7 @@ impl GraphExec {
         locked.check_settled(graph.id())?;
         let source = Source { hierarchy: graph.hierarchy().number(), deaths: locked.deaths() };
         let mut owners = ExecOwners::of(&locked, graph.id(), source == self.source());
-        owners.keep(locked.contexts_besides(self.context(), graph.id()));
+        owners.keep(Arc::new(locked.contexts_besides(self.context(), graph.id())));
         let mut info = CUgraphExecUpdateResultInfo {
             result: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
             errorNode: null_mut(),

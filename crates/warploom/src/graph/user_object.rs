@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "makes and releases user objects")]
 
 use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
 
 use warploom_driver::sys::types::{
     CUgraph, CUuserObject, CUuserObject_flags, CUuserObject_st, CUuserObjectRetain_flags,
@@ -26,7 +27,7 @@ impl UserObject {
     /// # Safety
     ///
     /// The graph is alive.
-    pub(super) unsafe fn new(driver: &Driver, graph: CUgraph, bundle: Bundle) -> Result<UserObject> {
+    pub(super) unsafe fn new(driver: &Driver, graph: CUgraph, bundle: Arc<Bundle>) -> Result<UserObject> {
         let object = create(driver, Item::leak(bundle))?;
         let flags = CUuserObjectRetain_flags::CU_GRAPH_USER_OBJECT_MOVE.0;
         // SAFETY: the graph is alive, and takes over the only reference to the object.
@@ -50,7 +51,7 @@ impl UserObject {
 }
 
 /// A user object that keeps an item; the item is released if there can be none.
-fn create(driver: &Driver, item: NonNull<Item<Bundle>>) -> Result<Handle<CUuserObject_st>> {
+fn create(driver: &Driver, item: NonNull<Item<Arc<Bundle>>>) -> Result<Handle<CUuserObject_st>> {
     let mut object: CUuserObject = null_mut();
     let flags = CUuserObject_flags::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC.0;
     // SAFETY: `object` is writable, and the destructor takes the item, once.

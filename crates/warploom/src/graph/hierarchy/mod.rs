@@ -22,7 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
 use warploom_driver::user_code::{Mutex, MutexGuard};
 
-use super::bundle::Bundle;
 use super::dropped::{DroppedGraph, destroy_graph};
 use super::node::NodeId;
 use super::owners::{Owners, Prepared};
@@ -323,7 +322,7 @@ impl<'h> Locked<'h> {
         entry.contexts.remove(&node);
         entry.unknown_children.remove(&node);
         self.forget_conditional(id, node);
-        self.publish(id, node, Bundle::default(), Prepared::default());
+        self.publish(id, node, Prepared::default());
         Ok(())
     }
 
