@@ -194,26 +194,29 @@ driver_tests! {
         call!(driver.cuStreamDestroy_v2(late))?;
     }
 
+    /// The per-thread stream of another thread is one of them.
     threads fn waiting_for_the_legacy_stream_waits_for_blocking_streams(driver) {
         let primary = Primary::of(driver, 0)?;
-        let mut latch = Latch::new(driver)?;
         let made = stream(driver, 0)?;
-        latch.block(made)?;
         let context = primary.context.addr();
-        let started = Barrier::new(2);
-        std::thread::scope(|scope| -> TestResult {
-            let waiter = scope.spawn(|| {
-                let current = call!(driver.cuCtxSetCurrent(std::ptr::without_provenance_mut(context)));
+        for blocked in [made, per_thread()] {
+            let mut latch = Latch::new(driver)?;
+            latch.block(blocked)?;
+            let started = Barrier::new(2);
+            std::thread::scope(|scope| -> TestResult {
+                let waiter = scope.spawn(|| {
+                    let current = call!(driver.cuCtxSetCurrent(std::ptr::without_provenance_mut(context)));
+                    started.wait();
+                    current.and_then(|()| call!(driver.cuStreamSynchronize(null_mut())))
+                });
                 started.wait();
-                current.and_then(|()| call!(driver.cuStreamSynchronize(null_mut())))
-            });
-            started.wait();
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            assert!(!waiter.is_finished());
-            latch.open();
-            waiter.join().expect("the waiter returns")?;
-            Ok(())
-        })?;
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                assert!(!waiter.is_finished());
+                latch.open();
+                waiter.join().expect("the waiter returns")?;
+                Ok(())
+            })?;
+        }
         call!(driver.cuStreamDestroy_v2(made))?;
     }
 }
