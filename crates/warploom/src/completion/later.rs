@@ -79,6 +79,7 @@ pub(crate) fn drop_after<T: Send + 'static>(streams: &[WeakStream], value: T) {
     let pending = Arc::new(Pending(Mutex::new(Some(waiting))));
     for event in &events {
         let waker = Waker::from(Arc::clone(&pending));
+        let _relaxed = RelaxedMode::new(event.driver());
         // Without a relay, waiting on the host is slow and correct.
         let called = event.context().cached().relays.call_when_done(&**event, &waker);
         if called.map(drop).or_else(|_| event.synchronize()).is_err_and(|error| !error.is_context_fatal()) {

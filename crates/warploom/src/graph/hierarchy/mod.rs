@@ -356,6 +356,7 @@ impl<'h> Locked<'h> {
     /// Forgets the graphs inside of a node, which has others now.
     pub(super) fn replace_inside(&mut self, id: GraphId, node: RawNode) {
         self.entry_mut(id).unknown_children.remove(&node);
+        self.state.deaths += 1; // of all nodes inside
         for inside in self.entry_mut(id).inside.remove(&node).unwrap_or_default() {
             self.bury(inside);
         }
