@@ -122,11 +122,12 @@ fn pending_work(stream: &WeakStream) -> Result<Option<Arc<Event>>> {
         Work::Before(event) => (Ok(event), None),
         Work::Of(stream) => {
             let _relaxed = RelaxedMode::new(stream.driver());
-            let stream = stream.for_teardown().into_owned();
-            // An event tells only a moment after its record that there was nothing to wait for.
-            if stream.is_idle() == Ok(true) {
+            // An event tells only a moment after its record that there was nothing to wait for. The legacy stream in
+            // place of another thread's may be idle, and that thread's stream not.
+            if stream.is_here() && stream.is_idle() == Ok(true) {
                 return Ok(None);
             }
+            let stream = stream.for_teardown().into_owned();
             (stream.mark_work(), Some(stream))
         }
     };

@@ -1,7 +1,7 @@
 //! Executables: launches, updates, owners of changed nodes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Barrier};
 
 use warploom::capture::Relaxed;
 use warploom::graph::{
@@ -118,6 +118,42 @@ driver_tests! {
             assert!(stage.is_released(&watch), "way {way}");
             drop(exec);
         }
+    }
+
+    /// S2.8: the same for a launch on another thread's default stream, which the legacy stream stands for.
+    threads fn launches_of_another_thread_keep_what_they_use(driver) {
+        let stage = Stage::new(driver)?;
+        let (function, watch) = closure();
+        let host = stage.graph.entry().host(function)?;
+        let exec = stage.graph.instantiate()?;
+        host.destroy()?;
+        let (launched, dropped) = (Barrier::new(2), Barrier::new(2));
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let stream = stage.context.per_thread_stream();
+                let gate = Gate::close(&stream);
+                let done = exec.launch(&stream);
+                launched.wait();
+                dropped.wait();
+                drop(gate);
+                done.and_then(|()| stream.synchronize())
+            });
+            launched.wait();
+            let replaced = exec.update(&stage.graph).map_err(|error| error.to_string());
+            let swapped = GraphDef::new(&stage.context).and_then(|empty| {
+                empty.entry().host(|| ())?;
+                exec.update(&empty)
+            });
+            reclaim();
+            let is_kept = watch.strong_count() == 1;
+            dropped.wait();
+            let done = other.join().expect("the thread returns");
+            assert!(replaced.is_err(), "it has another node");
+            swapped.and(done)?;
+            assert!(is_kept, "it was dropped while a launch used it");
+            Ok::<_, Error>(())
+        })?;
+        assert!(stage.is_released(&watch));
     }
 
     /// S2.10, S2.27: memory that a change supersedes is freed in the order of the launches, and the host does not wait.
