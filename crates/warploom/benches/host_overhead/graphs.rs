@@ -44,8 +44,8 @@ impl Drop for RawGraph {
 /// An executable that was made through the table, with its graph.
 struct RawExec {
     raw: CUgraphExec,
-    graph: RawGraph,
     first: CUgraphNode,
+    _graph: RawGraph,
     destroy: unsafe extern "C" fn(CUgraphExec) -> CUresult,
 }
 
@@ -313,7 +313,7 @@ impl Bench {
         // SAFETY: the graph is held, and both results are writable.
         let made = self.context.scope(|| unsafe { make(&raw mut raw, graph.raw, &raw mut params) })?;
         success(made)?;
-        Ok(RawExec { raw, graph, first, destroy })
+        Ok(RawExec { raw, first, _graph: graph, destroy })
     }
 
     /// A chain of kernels with four arguments, and its first node.
@@ -366,8 +366,11 @@ impl Bench {
             let other = &other;
             // SAFETY: the executable is held, and the bench keeps the stream and what the nodes use alive.
             success(unsafe { launch(other.raw, stream) })?;
+            if !waits {
+                return Ok(());
+            }
             // SAFETY: as above.
-            if waits { success(unsafe { synchronize(stream) }) } else { Ok(()) }
+            success(unsafe { synchronize(stream) })
         });
         let ours = repeat(move || {
             exec.launch(&self.stream)?;
