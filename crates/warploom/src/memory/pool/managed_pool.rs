@@ -103,7 +103,8 @@ impl ManagedPool {
     ///
     /// # Safety
     ///
-    /// The pool is not destroyed before the last handle to it and the last buffer from it have been dropped.
+    /// The pool is not destroyed before the last handle to it and the last buffer from it have been dropped, and its memory
+    /// is managed: after the current pool was destroyed, driver 580 may name the device's own pool instead.
     pub unsafe fn current_untracked(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
         ManagedPool::found(context, preferred, |place| {
             // SAFETY: the caller vouches for the pool's life.
