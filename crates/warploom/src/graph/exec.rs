@@ -69,7 +69,7 @@ pub(super) struct Source {
     pub(super) deaths: u64,
 }
 
-/// What an executable keeps, and for how long.
+/// Owners of an executable, and the launches that they have to outlast.
 #[derive(Default)]
 pub(super) struct State {
     owners: ExecOwners,

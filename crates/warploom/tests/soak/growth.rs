@@ -312,7 +312,7 @@ loops! {
         })
     }
 
-    /// What a node of an executable kept goes with the change, while launches are in flight as well.
+    /// Owners that a change of an executable supersedes go, while launches are in flight as well.
     fn changes_of_an_executable_keep_nothing(program) {
         let context = &program.contexts[0];
         let (stream, pool) = (context.stream()?, DevicePool::new(context)?);
