@@ -5,7 +5,7 @@ use warploom_engine::QueueId;
 use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
 use crate::machine::pool::{CHUNK, Freed, Pool, Sharing};
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Home};
+use crate::memory::{Allocation, Backing, Home, Preferred};
 
 impl World {
     /// Called when the op of a free is done.
@@ -96,9 +96,21 @@ impl World {
 
     /// Destroys a pool. Homes whose current pool it was get their default pool back, and the pool itself
     /// stays until its last memory is freed.
+    ///
+    /// An H200 gives managed memory of a device the default pool of the device's own memory instead, once that pool has
+    /// been asked for.
     pub(crate) fn destroy_pool(&mut self, handle: PoolHandle) {
-        for current in self.current_pools.values_mut() {
-            current.chosen = current.chosen.filter(|chosen| *chosen != handle);
+        let homes: Vec<Home> = self.current_pools.keys().copied().collect();
+        for home in homes {
+            let instead = match home {
+                Home::Managed(Preferred::Device(device)) => {
+                    self.current_pools.get(&Home::Device(device)).map(|own| own.default)
+                }
+                _ => None,
+            };
+            if let Some(current) = self.current_pools.get_mut(&home).filter(|own| own.chosen == Some(handle)) {
+                current.chosen = instead;
+            }
         }
         if let Some(pool) = self.pools.get_mut(handle) {
             pool.destroyed = true;

@@ -37,14 +37,14 @@ fn untracked(of: &'static str) -> Error {
     Error::Memory(MemoryError::Untracked { of, device: 0 })
 }
 
-/// After the current pool was destroyed, the default one is current again. Driver 580 instead makes the device's own pool
-/// current, whose memory is not managed, if that was asked for before: it is refused.
-fn assert_default_or_refused(context: &Context, place: Location) -> TestResult {
+/// After a current managed pool was destroyed, a driver makes the device's own default pool current, once that was asked
+/// for. Its memory is not managed, so that it is refused, until the default pool is made current.
+fn assert_refused_until_reset(driver: &Driver, context: &Context, place: &Location) -> TestResult {
+    let found = ManagedPool::current(context, Some(place.clone())).map(drop);
+    assert_eq!(found, Err(untracked("managed memory")));
     let default = ManagedPool::default_of(context, Some(place.clone()))?;
-    match ManagedPool::current(context, Some(place)) {
-        Ok(pool) => assert_eq!(pool.as_raw(), default.as_raw()),
-        Err(error) => assert_eq!(error, untracked("managed memory")),
-    }
+    call!(driver.cuMemSetMemPool(&mut place.to_raw(), MANAGED, default.as_raw()))?;
+    assert_eq!(ManagedPool::current(context, Some(place.clone()))?.as_raw(), default.as_raw());
     Ok(())
 }
 
@@ -80,13 +80,14 @@ driver_tests! {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
         let here = Location::from(context.device());
+        DevicePool::default_of(&context)?;
         let own = ManagedPool::preferring(&context, here.clone())?;
         call!(driver.cuMemSetMemPool(&mut here.to_raw(), MANAGED, own.as_raw()))?;
         let current = ManagedPool::current(&context, Some(here.clone()))?;
         drop(own);
         assert_eq!(current.upload(&[3_u8], &stream)?.download(&stream)?, [3]);
         drop(current);
-        assert_default_or_refused(&context, here)?;
+        assert_refused_until_reset(driver, &context, &here)?;
     }
 
     fn a_current_pool_of_other_code_is_taken_by_an_unsafe_call_only(driver) {
@@ -114,6 +115,7 @@ driver_tests! {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
         let here = Location::from(context.device());
+        DevicePool::default_of(&context)?;
         let raw = foreign(driver, MANAGED, &here)?;
         call!(driver.cuMemSetMemPool(&mut here.to_raw(), MANAGED, raw))?;
         let found = ManagedPool::current(&context, Some(here.clone())).map(drop);
@@ -125,7 +127,7 @@ driver_tests! {
         drop(pool);
         stream.synchronize()?;
         call!(driver.cuMemPoolDestroy(raw))?;
-        assert_default_or_refused(&context, here)?;
+        assert_refused_until_reset(driver, &context, &here)?;
     }
 
     fn the_current_pool_of_another_context_is_not_shared(driver) {
