@@ -12,7 +12,7 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
 use warploom_testkit::events::{self, SeenEvent};
 use warploom_testkit::sys::types::CUresult;
-use warploom_testkit::{TestResult, alone, budget, driver_tests, open};
+use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 driver_tests! {
     fn a_limit_is_checked_before_the_driver_is_called_and_names_the_rest(driver) {
@@ -100,13 +100,8 @@ fn a_limit_holds_for_threads_that_allocate_at_once() -> TestResult {
     Ok(())
 }
 
-/// In a process of its own: `tracing` asks the subscriber of the thread that comes to a line first whether anybody
-/// wants it, and other tests have none.
 #[test]
 fn every_call_is_logged_by_the_name_of_the_resource() -> TestResult {
-    if !alone("adaptors::every_call_is_logged_by_the_name_of_the_resource")? {
-        return Ok(());
-    }
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
     let log = Rc::new(RefCell::new(Vec::new()));
     let lines = Rc::clone(&log);
