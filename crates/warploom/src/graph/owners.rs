@@ -136,7 +136,7 @@ impl Locked<'_> {
 
     fn release(&self, id: GraphId, Kept { bundle, object }: Kept) {
         // Not dropped here: an owner's drop may come back to the graph, which is locked.
-        reclaimer::defer(bundle);
+        Arc::into_inner(bundle).into_iter().for_each(reclaimer::defer);
         if let Some(object) = object {
             report_late(|| Subject::GraphOwners, self.release_object(id, object));
         }
