@@ -7,10 +7,10 @@ use std::fs::read_to_string;
 use std::sync::Arc;
 
 use warploom::capture::Relaxed;
-use warploom::graph::reclaim;
+use warploom::graph::{FillNode, HostNode, reclaim};
 use warploom::{
-    CacheOptions, Cached, Context, ContextOptions, DeviceMemory, DevicePool, Driver, GraphDef, ManagedMemory, Mesh,
-    OtherStreams, Result, StreamWord, Topology,
+    CacheOptions, Cached, Context, ContextOptions, DeviceMemory, DevicePool, Driver, GraphDef, GraphExec,
+    ManagedMemory, Mesh, OtherStreams, Result, Stream, StreamWord, Topology,
 };
 use warploom_sim::topology::Topology as Machines;
 use warploom_sim::{Census, Checks, Machine, Resource};
@@ -314,47 +314,60 @@ loops! {
 
     /// Owners that a change of an executable supersedes go, while launches are in flight as well.
     fn changes_of_an_executable_keep_nothing(program) {
-        let context = &program.contexts[0];
+        let Superseding { stream, pool, fill, host, exec, kept } = &Superseding::new(&program.contexts[0])?;
+        program.run(|| {
+            let value = Arc::clone(kept);
+            exec.node(fill).set(&mut pool.allocate::<u8>(KEPT, stream)?, 2)?;
+            exec.node(host).set_function(move || _ = &value)?;
+            Ok(exec.launch(stream)?)
+        })?;
+        assert_one_is_left(pool, kept)
+    }
+
+    /// The same for whole updates, and for executables that are dropped.
+    fn updates_and_dropped_executables_keep_nothing(program) {
+        let Superseding { stream, pool, fill, host, exec, kept } = &Superseding::new(&program.contexts[0])?;
+        let (graph, mut host) = (host.graph(), host.clone());
+        program.run(|| {
+            let value = Arc::clone(kept);
+            fill.set(&mut pool.allocate::<u8>(KEPT, stream)?, 2)?;
+            host.set_function(move || _ = &value)?;
+            exec.update(graph)?;
+            exec.launch(stream)?;
+            Ok(graph.instantiate()?.launch(stream)?)
+        })?;
+        assert_one_is_left(pool, kept)
+    }
+}
+
+/// A graph that fills memory and calls a function, and an executable of it.
+struct Superseding {
+    stream: Stream,
+    pool: DevicePool,
+    fill: FillNode,
+    host: HostNode,
+    exec: GraphExec,
+    /// A value for functions to keep.
+    kept: Arc<()>,
+}
+
+impl Superseding {
+    fn new(context: &Context) -> Result<Superseding> {
         let (stream, pool) = (context.stream()?, DevicePool::new(context)?);
         let graph = GraphDef::new(context)?;
         let fill = graph.entry().fill(&mut pool.allocate::<u8>(KEPT, &stream)?, 1)?;
         let host = fill.then().host(|| ())?;
         let exec = graph.instantiate()?;
-        let kept = Arc::new(());
-        program.run(|| {
-            let value = Arc::clone(&kept);
-            exec.node(&fill).set(&mut pool.allocate::<u8>(KEPT, &stream)?, 2)?;
-            exec.node(&host).set_function(move || _ = &value)?;
-            Ok(exec.launch(&stream)?)
-        })?;
-        context.synchronize()?;
-        reclaim();
-        assert!(pool.statistics()?.used <= 2 * KEPT as u64, "{} bytes", pool.statistics()?.used);
-        assert_eq!(Arc::strong_count(&kept), 2);
-        Ok(())
+        Ok(Superseding { stream, pool, fill, host, exec, kept: Arc::default() })
     }
+}
 
-    /// The same for whole updates, and for executables that are dropped.
-    fn updates_and_dropped_executables_keep_nothing(program) {
-        let context = &program.contexts[0];
-        let (stream, pool) = (context.stream()?, DevicePool::new(context)?);
-        let graph = GraphDef::new(context)?;
-        let fill = graph.entry().fill(&mut pool.allocate::<u8>(KEPT, &stream)?, 1)?;
-        let mut host = fill.then().host(|| ())?;
-        let exec = graph.instantiate()?;
-        let kept = Arc::new(());
-        program.run(|| {
-            let value = Arc::clone(&kept);
-            fill.set(&mut pool.allocate::<u8>(KEPT, &stream)?, 2)?;
-            host.set_function(move || _ = &value)?;
-            exec.update(&graph)?;
-            exec.launch(&stream)?;
-            Ok(graph.instantiate()?.launch(&stream)?)
-        })?;
-        context.synchronize()?;
-        reclaim();
-        assert!(pool.statistics()?.used <= 2 * KEPT as u64, "{} bytes", pool.statistics()?.used);
-        assert_eq!(Arc::strong_count(&kept), 2);
-        Ok(())
-    }
+/// What the last version of the nodes uses is there, in the definition and in the executable, and nothing else.
+fn assert_one_is_left(pool: &DevicePool, kept: &Arc<()>) -> TestResult {
+    pool.context().synchronize()?;
+    reclaim();
+    let used = pool.statistics()?.used;
+    assert!(used <= 2 * KEPT as u64, "{used} bytes");
+    assert_eq!(Arc::strong_count(kept), 2);
+    Ok(())
 }
